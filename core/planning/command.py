@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from core.model.command import PinnedFile, PlannedCommand
+from core.planning.code.files.became_program import may_start_others
 from core.planning.code.files.caches import raises_rights, with_caches
 from core.planning.code.files.fed import with_fed
 from core.planning.code.files.operands import (
@@ -65,11 +66,11 @@ def plan_command(
     if depth < DEEPEST_NESTING and (program.laden is not None or program.inline):
         found = unwrap(argv, executable)
         if isinstance(found, Unwrapped):
-            inner = tuple(plan_command(one, cwd, search, depth + 1) for one in found.commands)
+            inner = _inside(found, cwd, search, depth)
             inner = with_fed(inner, found.connectors or (), cwd)
             inner = tuple(map(with_caches, inner)) if raises_rights(executable) else inner
-            return _linked(_wrapping(argv, executable, code, found, inner, cwd), cwd)
-    code = _with_named(code, argv, executable, cwd)
+            return _linked(_wrapping(argv, executable, code, found, inner, cwd, search), cwd)
+    code = _with_named(code, argv, executable, cwd, search)
     open_to = _exposed(argv, executable, code.files, cwd)
     if not open_to.folder:
         open_to = _exposed_project(argv, executable, cwd)
@@ -78,6 +79,17 @@ def plan_command(
     replaces = replaced(command, cwd)
     command = _steered(command, executable, cwd)
     return _linked(replace(command, replaces=replaces) if replaces else command, cwd)
+
+
+def _inside(
+    found: Unwrapped, cwd: str, search: SearchPath, depth: int
+) -> tuple[PlannedCommand, ...]:
+    """Plan the commands inside a wrapper, in their order, as those of a line are."""
+    commands: list[PlannedCommand] = []
+    for one in found.commands:
+        commands.append(plan_command(one, cwd, search, depth + 1))
+        search = search.after(commands[-1], cwd)
+    return tuple(commands)
 
 
 def _running(
@@ -102,25 +114,25 @@ def _running(
     )
 
 
-def _with_named(code: Code, argv: tuple[str, ...], executable: PinnedFile, cwd: str) -> Code:
+def _with_named(
+    code: Code, argv: tuple[str, ...], executable: PinnedFile, cwd: str, search: SearchPath
+) -> Code:
     """Return code with the files that code among the words names, where nobody reads that.
 
     The same holds for the words of a program that may start others, unless these are known.
     """
-    code = code.and_also(Code(code_named(inline_text(argv, executable.realpath), cwd)))
-    program = program_of(argv[0], executable)
-    inline = program.inline is not None and program.inline.problem(argv[1:]) is not None
-    if inline or program.laden is not None:
-        return code.and_also(_started(argv, executable, cwd))
+    code = code.and_also(Code(code_named(inline_text(argv, executable.realpath), cwd, search)))
+    if may_start_others(argv, executable):
+        return code.and_also(_started(argv, executable, cwd, search))
     return code
 
 
-def _started(argv: tuple[str, ...], executable: PinnedFile, cwd: str) -> Code:
+def _started(argv: tuple[str, ...], executable: PinnedFile, cwd: str, search: SearchPath) -> Code:
     """Pin what a program that may start others may run, as far as its words name it."""
     reached = joined((by_vector(argv, executable.realpath), by_options(argv, executable.realpath)))
     places = (*argv[1:], *reached.places)
     found = reached_files(reached.files, cwd, places, reached.made)
-    return found.and_also(programs_named(argv, cwd))
+    return found.and_also(programs_named(argv, cwd, search))
 
 
 def _steered(command: PlannedCommand, executable: PinnedFile, cwd: str) -> PlannedCommand:
@@ -172,13 +184,14 @@ def _wrapping(
     found: Unwrapped,
     inner: tuple[PlannedCommand, ...],
     cwd: str,
+    search: SearchPath,
 ) -> PlannedCommand:
     """Return a wrapper bound to what it runs; unbound, and so asked about, if impossible."""
     bound = bound_vector(found, executable, inner)
     if found.assignments and _steers(found.assignments, argv):
-        code = code.and_also(_started(argv, executable, cwd))
+        code = code.and_also(_started(argv, executable, cwd, search))
     if bound is None:
-        code = _with_named(code, argv, executable, cwd)
+        code = _with_named(code, argv, executable, cwd, search)
         return _running(argv, executable, code)  # asks in any case
     if not all(map(_may_share, (leaf for one in inner for leaf in one.effective))):
         inner = tuple(_bare(one, cwd) for one in inner)

@@ -249,8 +249,8 @@ class Planner:
             reached = by_text(text, {"HOME": home})
             fed = reached_files(reached.files, cwd.path, reached.places, reached.made)
             if "PATH=" in text:
-                fed = fed.and_also(programs_named(argv, cwd.path))
-            files = tuple(dict.fromkeys((*code_named(text, cwd.path), *fed.files)))
+                fed = fed.and_also(programs_named(argv, cwd.path, self._search))
+            files = tuple(dict.fromkeys((*code_named(text, cwd.path, self._search), *fed.files)))
             open_to = exposure(paths_of(files))
             return PlannedCommand(
                 argv,

@@ -11,6 +11,7 @@ from core.errors import HostUnavailable, PlanDrift
 from core.files.file_identity import FileIdentity, identity
 from core.files.lookup import check_looked, is_file, is_there
 from core.model.command import ExecPlan, PinnedDirectory, PinnedFile, PlannedCommand
+from core.planning.code.files.became_program import became_program
 from core.planning.code.files.operands import appeared
 from core.planning.digest import digest_of
 from core.planning.paths.pins import FINGERPRINTS
@@ -79,6 +80,7 @@ def verify(plan: ExecPlan) -> Iterator[OpenedPlan]:
     try:
         try:
             opened = _open(plan, plan.commands, fds)
+            _see_same_programs(plan)
         except _Changed as found:
             raise PlanDrift(f"{found}, so nothing ran. Ask again.") from found
         except OSError as error:
@@ -184,6 +186,15 @@ def _see_same_surroundings(
             raise _Changed(
                 f"`{one.argv[0]}` would do something other than what was approved: {changed}"
             )
+
+
+def _see_same_programs(plan: ExecPlan) -> None:
+    """Check what nobody reads before a line starts: later, its own commands may make programs."""
+    for one in plan.commands:
+        at = one.cwd or plan.cwd
+        found = became_program(one, at.path, unread=plan.unreadable is not None)
+        if found:
+            raise _Changed(f"`{found}` was no program when `{one.argv[0]}` was approved")
 
 
 def _see_nothing_replaced(command: PlannedCommand, cwd: str) -> None:

@@ -43,13 +43,16 @@ class Redacted:
         return self.text
 
 
-def redact(text: str, *, multiline: bool = False, strict: bool = False) -> Redacted:
+def redact(
+    text: str, *, multiline: bool = False, strict: bool = False, code: bool = False
+) -> Redacted:
     r"""Mask secrets and escape what cannot be read for certain.
 
     ``multiline`` breaks the line after the mark of a line feed; otherwise a line feed is
-    ``\u{000A}``. ``strict`` is for names: everything outside ASCII is escaped.
+    ``\u{000A}``. ``strict`` is for names: everything outside ASCII is escaped. ``code`` is what a
+    shell would run: what it would start is never masked as a key.
     """
-    escaped = "".join(shown(piece, strict=strict) for piece in pieces(text))
+    escaped = "".join(shown(piece, strict=strict) for piece in pieces(text, code=code))
     if text and not text.strip(" "):
         escaped = "\\u{0020}" * len(text)
     return Redacted(counted(broken(escaped) if multiline else escaped))

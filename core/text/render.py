@@ -88,7 +88,7 @@ def command_text(plan: ExecPlan) -> Redacted:
 
 def _command(plan: ExecPlan) -> Redacted:
     if plan.unreadable is not None:
-        return redact(plan.text, multiline=True)
+        return redact(plan.text, multiline=True, code=True)
     if plan.part is not None and plan.part.opens_terminal:
         return redact(plan.text, strict=True)  # a sentence of ours; the folder in it is quoted
     placed = tuple(_placed(command) for command in plan.commands)
@@ -125,7 +125,7 @@ def _asked(plan: ExecPlan) -> tuple[str, ...]:
         return ()
     if not depends_on_surroundings(reading) and not _comments(plan.text, reading):
         return ()
-    text = redact(plan.text, multiline=True).text
+    text = redact(plan.text, multiline=True, code=True).text
     return (f"asked as: {text}".replace("\n", f"\n{CONTINUATION}"),)
 
 

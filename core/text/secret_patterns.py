@@ -22,6 +22,8 @@ WORD = (
 _NAMES = ("pass", "pwd", "token", "secret", "key", "credential", "auth")
 _USER = r"[^\s'\"`$;|&<>(){}\[\]*?\\/:@]"
 _USER_OR_SIGN = r"[^\s'\"`$;|&<>(){}\[\]*?\\/]"
+# Within a line: what begins the next line, or follows `NAME= `, is a command to a shell.
+_BLANKS = {"before": r"[^\S\n]*", "gap": r"[^\S\n]+", "to": r"(?::|=(?<=[\s\"']=))"}
 _HEAD = {"more": "", "value": rf"(?!\$)(?:{PLAIN}|{DOLLAR}){{3}}"}
 _WHOLE = {"more": ",", "value": f"{_HEAD['value']}(?:{PLAIN}++|{DOLLAR})*"}
 
@@ -46,7 +48,7 @@ class Shape:
         put(self, "kind", kind)
         put(self, "needles", (needles,) if isinstance(needles, str) else needles)
         put(self, "folded", folded)
-        words = {"user": _USER, "user_or_sign": _USER_OR_SIGN, "word": WORD}
+        words = {"user": _USER, "user_or_sign": _USER_OR_SIGN, "word": WORD, **_BLANKS}
         head = pattern.replace("(?i:", "(?:").format(**words, **_HEAD)
         put(self, "head", re.compile(head))
         put(self, "whole", re.compile(pattern.format(**words, **_WHOLE)))
@@ -125,12 +127,12 @@ SHAPES = (
     Shape(
         "credentials",
         "authorization",
-        r"(?i:authorization(?<!\wauthorization)\s*[:=]\s*(?:[a-z]+\s+)?)({value})",
+        r"(?i:authorization(?<!\wauthorization)(?:{before}{to}{before}|=)(?:[a-z]+{gap})?)({value})",
     ),
     Shape(
         "bearer token",
         "bearer",
-        r"(?i:bearer(?<!\wbearer)\s+)([A-Za-z0-9._~+/=-]{{8{more}}})",
+        r"(?i:bearer(?<!\wbearer){gap})([A-Za-z0-9._~+/=-]{{8{more}}})",
     ),
     Shape("URL credentials", "@", r"://({user}{{0,200}}:{user_or_sign}{{1,200}})(?=@)"),
     Shape("URL credentials", "@", r"://({user}{{16,200}})(?=@)"),
@@ -139,11 +141,11 @@ SHAPES = (
         "-u",
         r"-(?<=\s-)(?:u|-user)[ =]?[\w.@-]+:((?!\d+(?:\s|$)){value})",
     ),
-    Shape("secret", _NAMES, r"(?i:{word}[\"']?\s*[=:]\s*[\"']?)({value})"),
+    Shape("secret", _NAMES, r"(?i:{word}(?:[\"']?{before}{to}{before}|=)[\"']?)({value})"),
     Shape(
         "secret",
         _NAMES,
-        r"(?i:--(?<!---)(?=[\w-]{{1,60}}(?<=[dehlnsty])\s)(?!-)[\w-]{{0,40}}?{word}\s+[\"']?)"
+        r"(?i:--(?<!---)(?=[\w-]{{1,60}}(?<=[dehlnsty])\s)(?!-)[\w-]{{0,40}}?{word}{gap}[\"']?)"
         r"((?!-){value})",
     ),
 )

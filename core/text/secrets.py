@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
+from core.shell.unread_commands import cut
+from core.text.readings import readings
 from core.text.secret_patterns import DOLLAR, PLAIN, WORD, matches, suspects
 
 # Possessive where what follows begins with no blank: a failure then costs no second look.
@@ -30,15 +32,13 @@ _CALL = re.compile(
     r"|t(?<!\wt)runcate|u(?<!\wu)nlink)[+~!]|%x[^\w\s]"
 )
 """A call of Perl or Ruby, which needs none of the characters that a span may not hold."""
+_ALIAS = re.compile(r"(?<![^\s;&|({'\"])alias[ \t][^\n;&|]*|alias\.[\w-]*")
+"""Where what follows a name and ``=`` is a command: of a shell, and of git."""
 _OPTION = re.compile(r"-[\w-]*")
 _ENDS_AS_SECRET = re.compile(rf"(?i:{WORD})\Z")
+_TAKES_CODE = re.compile(r"-\w*c")
+_NAMED = "secret"
 _LONGEST_WORD = len("private_key")
-_ESCAPES = re.compile(
-    r"(?:(?:\x1b|\\(?:e|x1[Bb]|u001[Bb]|033))\[|\x9b)[0-9;:?]*[A-Za-z](?=\w)"
-    r"|\\(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[0-7]{3}|[abefnrtv])(?=\w)"
-    r"|%[0-9A-Fa-f]{2}(?=\w)"
-)
-"""What ends in a letter or a digit that belongs to no word: colours, and characters in code."""
 _WHOLE_VALUE = re.compile(rf"(?!-)(?:{PLAIN}++|{DOLLAR})+")
 
 
@@ -55,10 +55,13 @@ def mark(kind: str) -> str:
     return f"[secret: {kind}]"
 
 
-def pieces(text: str) -> Iterator[Piece]:
-    """Cut ``text`` into open stretches and secrets; joined again they are ``text``."""
+def pieces(text: str, *, code: bool = False) -> Iterator[Piece]:
+    """Cut ``text`` into open stretches and secrets; joined again they are ``text``.
+
+    In ``code`` for a shell, a line that it would run is open, even in what looks like a key.
+    """
     end = 0
-    for begin, stop, kind in _spans(text):
+    for begin, stop, kind in _spans(text, code=code):
         start = max(begin, end)
         if start >= stop:
             continue
@@ -76,8 +79,8 @@ def argument_pieces(argument: str, before: str = "") -> tuple[Piece, ...]:
     Elements know their own bounds, so the value of ``--password VALUE`` is found without quotes.
     """
     if _takes_secret(before) and _WHOLE_VALUE.fullmatch(argument):
-        return (Piece(argument, "secret"),)
-    return tuple(pieces(argument))
+        return (Piece(argument, _NAMED),)
+    return tuple(pieces(argument, code=_TAKES_CODE.fullmatch(before) is not None))
 
 
 def vector_pieces(argv: tuple[str, ...]) -> Iterator[tuple[Piece, ...]]:
@@ -98,7 +101,11 @@ def _suspected(argv: tuple[str, ...]) -> set[int]:
     whole = "\n".join(argv)
     starts = list(accumulate((len(argument) + 1 for argument in argv), initial=0))
     found: set[int] = set()
-    spans = [span for words in _readings(whole) for span in suspects(words)]
+    spans = [
+        (reading.place(start), reading.place(stop))
+        for reading in readings(whole)
+        for start, stop in suspects(reading.text)
+    ]
     for start, stop in (*spans, *(block.span() for block in _PEM_HEAD.finditer(whole))):
         found.update(range(bisect_right(starts, start) - 1, bisect_right(starts, stop)))
     return found
@@ -116,23 +123,33 @@ def _takes_secret(option: str) -> bool:
     return _ENDS_AS_SECRET.search(option, max(1, len(option) - _LONGEST_WORD)) is not None
 
 
-def _spans(text: str) -> list[tuple[int, int, str]]:
+def _spans(text: str, *, code: bool) -> list[tuple[int, int, str]]:
+    aliases = [found.span() for found in _ALIAS.finditer(text)] if "alias" in text else []
     spans = [
-        (*match.span(1), kind)
-        for words in _readings(text)
-        for match, kind in matches(words)
-        if not _CALL.search(match[1])
+        (*span, kind)
+        for reading in readings(text)
+        for match, kind in matches(reading.text)
+        if not (
+            _CALL.search(match[1])
+            or (kind == _NAMED and _is_within(reading.place(match.start()), aliases))
+        )
+        for span in reading.spans(*match.span(1))
     ]
+    run = _run_in(text) if code and _PEM_HEAD.search(text) else frozenset[str]()
     for block in _PEM.finditer(text):
         lines = _PEM_LINE.finditer(text, *block.span("body"))
-        spans.extend((*line.span(), "private key") for line in lines)
+        spans.extend((*line.span(), "private key") for line in lines if line[0] not in run)
     return sorted(spans, key=lambda span: (span[0], -span[1], span[2]))
 
 
-def _readings(text: str) -> tuple[str, ...]:
-    r"""Return a text, and again without its escapes if it has any, at the same length.
+def _run_in(text: str) -> frozenset[str]:
+    """Return the paths by which a shell may start a program: a line of a key can be one.
 
-    In ``\nghp_…`` the token follows a line feed. In ``\npm_…`` it begins with the letter.
+    Programs on the search path have no names that look like a line of a key.
     """
-    bare = _ESCAPES.sub(lambda found: "\\" * len(found[0]), text)
-    return (text,) if bare == text else (text, bare)
+    return frozenset(one for found in cut(text).fragments for one in found.words if "/" in one)
+
+
+def _is_within(place: int, spans: list[tuple[int, int]]) -> bool:
+    at = bisect_right(spans, (place,)) - 1
+    return at >= 0 and place <= spans[at][1]

@@ -25,6 +25,7 @@ from core.planning.git import folder_listing
 from core.planning.git.folder_listing import forget, links_away, listing_of
 from core.planning.paths.globs import matches
 from core.planning.paths.pins import pin_file
+from core.planning.paths.search_path import SearchPath
 from core.planning.planner import Refusal
 from core.policy.judge.evaluate import evaluate
 from core.policy.matching.allowlist import Allowlist
@@ -140,9 +141,9 @@ def test_without_any_descriptor_nothing_is_taken_for_absent(tmp_path: Path) -> N
     time.sleep(0.15)
     star = [WordPart(PartKind.GLOB, "*")]
     looks: tuple[Callable[[], object], ...] = (
-        lambda: code_named(f". {tmp_path}/x.sh", str(tmp_path)),
+        lambda: code_named(f". {tmp_path}/x.sh", str(tmp_path), SearchPath()),
         lambda: reached_files((f"{tmp_path}/x.sh",), str(tmp_path)),
-        lambda: programs_named(("setsid", f"{tmp_path}/x.sh"), str(tmp_path)),
+        lambda: programs_named(("setsid", f"{tmp_path}/x.sh"), str(tmp_path), SearchPath()),
         lambda: matches(star, str(tmp_path)),
         lambda: list(links_away(str(tmp_path))),
         lambda: listing_of(str(tmp_path)),

@@ -492,6 +492,7 @@ async def test_code_that_was_exchanged_does_not_run(
 async def test_without_the_binding_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: the same lines, the same swap."""
     monkeypatch.setattr(verify, "appeared", lambda *_: "")
+    monkeypatch.setattr(verify, "became_program", lambda *_, **__: "")
     async with running() as runner:
         for number, line in enumerate(LINES):
             plan, file, evil = placed(tmp_path / str(number), line)
@@ -535,8 +536,11 @@ async def test_a_program_that_was_exchanged_is_not_started(tmp_path: Path) -> No
             assert printed == "drift", line
 
 
-async def test_without_the_binding_it_is_started(tmp_path: Path) -> None:
+async def test_without_the_binding_it_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The negative control: the same lines, the same swap."""
+    monkeypatch.setattr(verify, "became_program", lambda *_, **__: "")
     async with running() as runner:
         for number, line in enumerate(PROGRAM_LINES):
             printed = await exchanged_program(runner, tmp_path / str(number), line, unbound)

@@ -204,8 +204,9 @@ def as_it_was(plan: ExecPlan, *, operands: bool = False) -> ExecPlan:
 
 
 def without_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take away the other guard: words are not followed again before the start."""
+    """Take away the other guards: words are not followed again before the start."""
     monkeypatch.setattr(verify, "appeared", lambda *_: "")
+    monkeypatch.setattr(verify, "became_program", lambda *_, **__: "")
 
 
 async def said(runner: Runner, plan: ExecPlan) -> str:

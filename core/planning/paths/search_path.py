@@ -32,15 +32,21 @@ class SearchPath:
         real = (os.path.realpath(directory) for directory in absolute)
         self._directories = tuple(dict.fromkeys(d for d in real if os.path.isdir(d)))
         self._made: frozenset[str] = frozenset()
+        self._may_make_any = False
 
     def after(self, command: PlannedCommand, cwd: str) -> "SearchPath":
         """Return the path for what follows a command, which may make files executable."""
         made = _made_executable(command, cwd)
-        if not made:
+        if not made and not changes_modes(command.argv):
             return self
         following = copy.copy(self)
         following._made = self._made | made  # noqa: SLF001 - its own copy
+        following._may_make_any |= not made  # noqa: SLF001 - its own copy
         return following
+
+    def may_start(self, path: str) -> bool:
+        """Return whether a file is executable, or an earlier command of the line may make it so."""
+        return self._may_make_any or os.access(path, os.X_OK) or real_parent(path) in self._made
 
     def find(self, name: str, cwd: str) -> PinnedFile | Unpinned:
         """Pin the executable for a name: with a slash from ``cwd``, else from the search path.
@@ -73,10 +79,17 @@ def _passed_over(found: Unpinned) -> bool:
     return found.why in _NOTHING_THERE
 
 
+def changes_modes(words: Iterable[str]) -> bool:
+    """Return whether words may change the mode of a file, by a program or a call in code."""
+    return any("chmod" in word for word in words)
+
+
 def _made_executable(command: PlannedCommand, cwd: str) -> frozenset[str]:
     """Return the files that a plain ``chmod`` of the system makes executable (chmod(1))."""
     file, words = command.executable, command.argv[1:]
     if not words or file is None or not file.path.endswith("/chmod"):
+        return frozenset()
+    if any(one.startswith("-") for one in words):  # `-R`: it is not known which files
         return frozenset()
     if not in_system_directory(file.path) or _EXECUTABLE.fullmatch(words[0]) is None:
         return frozenset()

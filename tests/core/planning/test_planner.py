@@ -91,6 +91,68 @@ def test_a_file_that_the_line_makes_executable_is_found(line: str) -> None:
         assert "is not executable" in alone.problem
 
 
+@rows(
+    "line",
+    [
+        "chmod +x x && time ./x",
+        "chmod +x x && flock lock ./x",
+        "chmod +x x && find . -name lock -exec ./x {} \\;",
+        "chmod +x x && xargs ./x < lock",
+        "chmod +x x && env -S ./x",
+        "chmod +x x && python3 -c 'import os; os.system(\"./x\")'",
+        "chmod +x x && tar cf /dev/null --checkpoint=1 --checkpoint-action=exec=./x lock",
+        "chmod -R +x . && flock lock ./x",
+        "find . -exec chmod +x {} + && flock lock ./x",
+        "(chmod +x x; ./x)",
+        "chmod +x x; if true; then ./x; fi",
+        "chmod +x d/t; PATH=d:$PATH t",
+        "chmod +x d/t; export PATH=$PWD/d:$PATH; t",
+        "sh -c 'chmod +x x && ./x'",
+        "bash -c 'chmod +x x; for i in 1; do ./x; done'",
+        'python3 -c \'import os; os.chmod("x", 0o755); os.system("./x")\'',
+    ],
+)
+def test_what_a_line_makes_executable_is_bound_behind_other_programs(line: str) -> None:
+    """Otherwise an agent could put other code there between the question and its answer."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder)
+        (place / "d").mkdir()
+        for name in ("x", "d/t", "lock"):
+            (place / name).write_text("#!/bin/sh\necho good\n")
+        plan = planned(request(line, cwd=folder))
+        assert not any(one.problem for one in plan.commands)
+        name = "d/t" if "d/t" in line else "x"
+        (place / "new").write_text("#!/bin/sh\necho evil\n")
+        (place / "new").rename(place / name)
+        with pytest.raises(PlanDrift), verify(plan):
+            pass
+
+
+@rows(
+    "line",
+    [
+        "flock lock ./x",
+        "flock lock ./later",
+        "time ./x",
+        "if true; then ./later; fi",
+        "env -S ./x",
+        "python3 -c 'import os; os.system(\"./x\")'",
+        "tar cf /dev/null --checkpoint=1 --checkpoint-action=exec=./later lock",
+    ],
+)
+def test_data_that_became_a_program_is_not_started(line: str) -> None:
+    """What a command names could not be run when it was judged, so no one saw that it would be."""
+    with TemporaryDirectory() as folder:
+        for name in ("x", "lock"):
+            (Path(folder) / name).write_text("data\n")
+        plan = planned(request(line, cwd=folder))
+        with verify(plan):
+            pass
+        script(Path(folder) / ("later" if "later" in line else "x"), "#!/bin/sh\necho evil\n")
+        with pytest.raises(PlanDrift), verify(plan):
+            pass
+
+
 def test_an_alternative_shows_both_its_paths(tmp_path: Path) -> None:
     """A link on the search path keeps its own name next to the real one."""
     (tmp_path / "bin").mkdir()

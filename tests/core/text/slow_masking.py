@@ -7,6 +7,7 @@ letter. Only the tables of letters are shared. What follows an escape was added 
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import groupby
 
 from core.text.confusables import _LOOKALIKES, _is_odd
 from core.text.escape import broken, counted
@@ -22,6 +23,8 @@ _WORD = (
     r"|private[_-]?key|session[_-]?key|signing[_-]?key|account[_-]?key|credentials?"
     r"|(?<![a-z])(?:pass|pwd(?!=[/.~])|auth))"
 )
+_GAP = r"[^\S\n]"
+_TO = rf"(?:{_GAP}*:{_GAP}*|(?:{_GAP}+|(?<=[\"'])){_GAP}*={_GAP}*|=)"
 _BLANKS = r"(?:\s|\\[nr])+"
 _KEY_LINE = r"(?:[A-Za-z0-9+/]{16,}={0,2}|=?[A-Za-z0-9+/]{1,15}={1,2})"
 
@@ -44,18 +47,18 @@ _SHAPES: tuple[tuple[str, str], ...] = (
     ("API key", r"(?<![A-Za-z0-9])(?P<{}>hf_[A-Za-z0-9]{{30,}}|do[opr]_v1_[a-f0-9]{{40,}})"),
     ("SendGrid key", r"(?<![A-Za-z0-9])(?P<{}>SG\.[\w-]{{16,}}\.[\w-]{{16,}})"),
     ("JWT", r"(?<![\w-])(?P<{}>eyJ[\w-]{{5,}}\.[\w-]{{5,}}\.[\w-]*)"),
-    ("credentials", r"(?i:\bauthorization\s*[:=]\s*(?:[a-z]+\s+)?)(?P<{}>" + "{value})"),
-    ("bearer token", r"(?i:\bbearer\s+)(?P<{}>[A-Za-z0-9._~+/=-]{{8,}})"),
+    ("credentials", r"(?i:\bauthorization(?:{to})(?:[a-z]+{gap}+)?)(?P<{}>" + "{value})"),
+    ("bearer token", r"(?i:\bbearer{gap}+)(?P<{}>[A-Za-z0-9._~+/=-]{{8,}})"),
     ("URL credentials", r"://(?P<{}>{user}{{0,200}}:(?:{user}|[:@]){{1,200}})(?=@)"),
     ("URL credentials", r"://(?P<{}>{user}{{16,200}})(?=@)"),
     ("password", r"(?<=\s)(?:-u|--user)[ =]?[\w.@-]+:(?P<{}>(?!\d+(?:\s|$)){value})"),
-    ("secret", r"(?i:{word}[\"']?\s*[=:]\s*[\"']?)(?P<{}>{value})"),
-    ("secret", r"(?i:(?<!-)--(?!-)[\w-]{{0,40}}?{word}\s+[\"']?)(?P<{}>(?!-){value})"),
+    ("secret", r"(?i:{word}(?:[\"']?{to})[\"']?)(?P<{}>{value})"),
+    ("secret", r"(?i:(?<!-)--(?!-)[\w-]{{0,40}}?{word}{gap}+[\"']?)(?P<{}>(?!-){value})"),
 )
 
 _ALL = re.compile(
     "|".join(
-        pattern.format(f"s{number}", value=_VALUE, user=_USER, word=_WORD)
+        pattern.format(f"s{number}", value=_VALUE, user=_USER, word=_WORD, gap=_GAP, to=_TO)
         for number, (_, pattern) in enumerate(_SHAPES)
     )
 )
@@ -69,6 +72,7 @@ _CALL = re.compile(
     r"(?<!\w)(?:do|eval|evalbytes|exec|kill|load|open|readpipe|rename|require|rmdir|symlink|syscall"
     r"|system|truncate|unlink)[+~!]|%x[^\w\s]"
 )
+_ALIAS = re.compile(r"(?:(?<![^\s;&|({'\"])alias[ \t][^\n;&|]*|alias\.[\w-]*)\Z")
 _SECRET_OPTION = re.compile(rf"--?[\w-]*{_WORD}", re.IGNORECASE)
 _WHOLE_VALUE = re.compile(rf"(?!-){_CHARACTER}+")
 
@@ -96,34 +100,90 @@ def argument_pieces(argument: str, before: str = "") -> tuple[Piece, ...]:
 
 def _spans(text: str) -> list[tuple[int, int, str]]:
     spans = [
-        (*match.span(group), _SHAPES[int(group[1:])][0])
+        (*match.span(group), kind)
         for words in (text, _bare(text))
         for match, group in _matches(words)
+        for kind in (_SHAPES[int(group[1:])][0],)
         if not _CALL.search(match[group])
+        and not (kind == "secret" and _ALIAS.search(text[: match.start()]))
     ]
+    shown, places = _joined(text)
+    for match, group in _matches(shown):
+        kind = _SHAPES[int(group[1:])][0]
+        at = next(one for one in places[match.start() :] if one >= 0)
+        if _CALL.search(match[group]) or (kind == "secret" and _ALIAS.search(text[:at])):
+            continue
+        kept = [places[one] for one in range(*match.span(group))]
+        for _, run in groupby(enumerate(kept), lambda pair: pair[1] - pair[0]):
+            stretch = [pair[1] for pair in run]
+            if stretch[0] >= 0:
+                spans.append((stretch[0], stretch[-1] + 1, kind))
     for block in _PEM.finditer(text):
         lines = _PEM_LINE.finditer(text, *block.span("body"))
         spans.extend((*line.span(), "private key") for line in lines)
     return sorted(spans, key=lambda span: (span[0], -span[1], span[2]))
 
 
+_CSI = r"(?:\x1b\[|\\(?:e|x1b|x1B|u001b|u001B|33|033)\[|\^\[\[|\x9b)[0-?]*[ -/]*[@-~]"
 _ENDS_OF_ESCAPES = (
-    r"\x1b\[[0-9;:?]*[A-Za-z]",
-    r"\x9b[0-9;:?]*[A-Za-z]",
-    r"\\(?:e|x1b|x1B|u001b|u001B|033)\[[0-9;:?]*[A-Za-z]",
+    _CSI,
+    r"(?:\x1b|\^\[)[ -/]+[0-~]",
+    r"(?:\x1b|\^\[)[0-?DEHMNOZc]",
+    r"\\U[0-9A-Fa-f]{8}",
     r"\\u[0-9A-Fa-f]{4}",
     r"\\x[0-9A-Fa-f]{2}",
-    r"\\[0-7]{3}",
+    r"\\[0-7]{1,4}",
     r"\\[abefnrtv]",
-    r"%[0-9A-Fa-f]{2}",
+    r"%(?:25)*[0-9A-Fa-f]{2}",
+    r"%[-+ #.0-9]*[A-Za-z]",
+    r"=[0-9A-F]{2}",
+    r"\^[@-_]",
 )
+_LEFT_OUT = tuple(
+    (re.compile(pattern), sign)
+    for pattern, sign in (
+        (_CSI, ""),
+        (r"(?<!\\)\\+(?=[\"'])", ""),
+        *((rf"(?<!\\)\\+u00{code}", sign) for code, sign in (("22", '"'), ("27", "'"))),
+        (r"(?<!\\)\\+u003[Dd]", "="),
+        *((rf"%(?:25)*{code}", sign) for code, sign in (("22", '"'), ("27", "'"), ("40", "@"))),
+        *((rf"%(?:25)*{code}", sign) for code, sign in (("2[Ff]", "/"), ("3[Aa]", ":"))),
+        (r"%(?:25)*3[Dd]", "="),
+    )
+)
+_BEGINNINGS = "\x1b\x9b\\^%"
+_REST_OF_PATH = re.compile(r"[^\s'\"\x1b\x9b\[]*/")
+
+
+def _joined(text: str) -> tuple[str, list[int]]:
+    """Return a text without colours and with decoded signs, and where each character was."""
+    place, apart = 0, False
+    shown: list[str] = []
+    places: list[int] = []
+    while place < len(text):
+        found = (one.match(text, place) for one, _ in _LEFT_OUT if text[place] in _BEGINNINGS)
+        hit = next(filter(None, found), None)
+        if hit is None:
+            apart = apart and text[place] not in "'\"" and not text[place].isspace()
+            shown.append(text[place])
+            places.append(place)
+            place += 1
+            continue
+        apart = apart or ";" in hit[0]
+        place = hit.end()
+        sign = next(sign for one, sign in _LEFT_OUT if one == hit.re)
+        sign = "\n" if apart and _REST_OF_PATH.match(text, place) else sign
+        shown.append(sign)
+        places += [-1] * len(sign)
+    return "".join(shown), places
 
 
 def _bare(text: str) -> str:
     """Return a text whose escapes before a word are no part of it, at the same length."""
     place, shown = 0, ""
     while place < len(text):
-        found = (re.compile(one).match(text, place) for one in _ENDS_OF_ESCAPES)
+        ends = _ENDS_OF_ESCAPES if text[place] in f"{_BEGINNINGS}=" else ()
+        found = (re.compile(one).match(text, place) for one in ends)
         end = next((it.end() for it in found if it and re.match(r"\w", text[it.end() :])), 0)
         shown += "\\" * (end - place) if end else text[place]
         place = max(end, place + 1)

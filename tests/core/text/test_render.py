@@ -39,6 +39,26 @@ def test_nothing_hidden_is_ever_shown(text: str, multiline: bool, strict: bool) 
     shown.encode("utf-8")
 
 
+@rows(
+    "text",
+    [
+        "echo {key}\n/tmp/planted/program\n",
+        "if true; then\n{key}\n/tmp/planted/program\nfi",
+        "cat k; {key}\n/tmp/planted/program",
+    ],
+)
+def test_a_path_among_the_lines_of_a_key_is_shown_where_it_would_run(text: str) -> None:
+    """A line of a key can be the path of a program; in quotes or a document it is not run."""
+    key = "-----BEGIN " + "PRIVATE KEY-----"
+    code = text.replace("{key}", key)
+    assert "/tmp/planted/program" in redact(code, multiline=True, code=True).text
+    assert "/tmp/planted/program" in show_argv(("sh", "-c", code)).text
+
+    quoted = f"echo '{key}\nMIIE/tmp/planted/program'; cat <<E\n{key}\nMIIE/tmp/planted/program\nE"
+    assert "planted" not in redact(quoted, multiline=True, code=True).text
+    assert "planted" not in show_argv(("sh", "-c", quoted)).text
+
+
 @given(_ANY)
 def test_two_texts_never_look_alike(text: str) -> None:
     """Rendering can be undone, so no two commands look the same (secrets aside)."""

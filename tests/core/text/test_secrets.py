@@ -65,6 +65,18 @@ def test_what_is_no_secret_stays(text: str) -> None:
         "\\u000a",
         "?q=a%20",
         "?q=a%3D",
+        "?q=a%2520",
+        "\x1b(B",
+        "\x1b7",
+        "\x1b[>4;1m",
+        "\x1b[1 q",
+        "^[[31m",
+        "^A",
+        "\\U0000000a",
+        "\\0",
+        "\\0012",
+        "a=3D",
+        "%s",
     ],
 )
 def test_a_secret_follows_an_escape(before: str) -> None:
@@ -81,6 +93,49 @@ def test_a_secret_follows_an_escape(before: str) -> None:
 def test_a_name_may_look_like_an_escape(text: str) -> None:
     """In a path of Windows, or after a backslash that quotes the letter."""
     assert "[secret: " in mask(text)
+
+
+@rows(
+    "text",
+    [
+        'curl -d "{\\"password\\":\\"hunter2\\"}" host',
+        '"{\\\\\\"token\\\\\\": \\\\\\"hunter2\\\\\\"}"',
+        "{\\u0022token\\u0022:\\u0022hunter2",
+        "/?next=%2F%3Ftoken%3Dhunter2",
+        "%7B%22token%22%3A%22hunter2%22%7D",
+        "url=postgres%3A%2F%2Fu%3Ahunter2%40db",
+        '\x1b[0m\x1b[34;1m"token"\x1b[0m\x1b[1;39m:\x1b[0m\x1b[0;32m"hunter2"\x1b[0m',
+        "\x1b[1mPASSWORD\x1b[0m=\x1b[2mhunter2",
+        "\\033[1mPASSWORD\\033[0m=\\033[2mhunter2",
+        "TO\x1b[01;31m\x1b[KKEN\x1b[m\x1b[K=hunter2",
+    ],
+)
+def test_no_encoding_or_colour_hides_a_name(text: str) -> None:
+    """What surrounds a name and its value, or is in it, is no part of either."""
+    assert "hunter2" not in mask(text)
+
+
+def test_a_colour_within_a_secret_stays_visible() -> None:
+    """As ``grep --color`` prints it: both parts are masked."""
+    found = "\x1b[01;31m\x1b[Kghp_\x1b[m\x1b[K" + "a1B2" * 9
+    token = "[secret: GitHub token]"
+    assert mask(found) == f"\x1b[01;31m\x1b[K{token}\x1b[m\x1b[K{token}"
+    assert mask("x TOKEN=ab%2Fcd\\'") == "x TOKEN=[secret: secret]\\'"
+
+
+@rows(
+    "code",
+    [
+        "echo token:\x1b[0;31m/x/planted",
+        "echo token:\x1b[0;31m\x1b[0m/x/planted",
+        "echo token:\x1b[0;31mbin/x/planted",
+        'TOKEN\\"= /x/planted.sh;',
+        "TOKEN=\x1b[0m /x/planted",
+    ],
+)
+def test_no_colour_hides_a_path_that_a_shell_would_run(code: str) -> None:
+    """The `;` of a colour ends a command, where the text is one."""
+    assert "planted" in mask(code) or ";" not in code.partition("planted")[0]
 
 
 @rows(
@@ -107,6 +162,47 @@ def test_masking_hides_no_command(hidden: str) -> None:
 
     assert "rm" in masked
     assert re.findall(r"[;|&`<>\n$()]", masked) == re.findall(r"[;|&`<>\n$()]", hidden)
+
+
+@rows(
+    "code",
+    [
+        "echo token:\n/tmp/x.sh",
+        "token=\n/tmp/x.sh",
+        "echo token\n=/tmp/x.sh",
+        "TOKEN= /tmp/x.sh --all",
+        "if auth= ./x.sh; then true; fi",
+        "echo --token\n/tmp/x.sh",
+        "echo bearer\n/tmp/x.sh",
+        "echo authorization:\n/tmp/x.sh",
+        "echo authorization: x\n/tmp/x.sh",
+        "alias token=/tmp/x.sh",
+        "alias ls='ls -l' mytoken='/tmp/x.sh'",
+        "git -c alias.auth=!/tmp/x.sh auth",
+        "git -calias.my-secret=/tmp/x.sh my-secret",
+    ],
+)
+def test_masking_hides_no_command_in_the_place_of_a_value(code: str) -> None:
+    """The next line, what follows an empty assignment, and an alias are run."""
+    assert "x.sh" in mask(code)
+
+
+@rows(
+    "text",
+    [
+        "token = hunter2",
+        "password: hunter2",
+        '"token" : "hunter2"',
+        "'token'= hunter2",
+        "--token  hunter2",
+        "Bearer   hunter2hunter2",
+        "docker run --network-alias db -e PASSWORD=hunter2",
+        "# a line about an alias\nPASSWORD=hunter2",
+    ],
+)
+def test_blanks_within_a_line_end_no_secret(text: str) -> None:
+    """Settings have them around the sign."""
+    assert "hunter2" not in mask(text)
 
 
 @given(st.text(alphabet="pasword=tkn:;|&$(`\n'\" <>ABC123/@-", max_size=60))
@@ -162,7 +258,25 @@ def test_the_value_of_an_option_is_found_by_the_bounds_of_the_vector() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a" * 200_000, "-" * 200_000, "password" * 25_000, "://a:" * 40_000, "--a" * 60_000],
+    [
+        "a" * 200_000,
+        "-" * 200_000,
+        "password" * 25_000,
+        "://a:" * 40_000,
+        "--a" * 60_000,
+        "\x1b[0;1m" * 33_000,
+        "\x1b[0;1mx" * 28_000,
+        "token=\x1b[m" * 22_000,
+        "%22" * 66_000,
+        "\\" * 200_000,
+        "%25" * 66_000,
+        "%" + "25" * 99_000,
+        "\x1b[" + "0" * 200_000,
+        "alias token=abc " * 12_000,
+        "alias.token=abc" * 13_000,
+        "token" + " " * 200_000,
+        "-----BEGIN PRIVATE KEY-----\n" * 7_000,
+    ],
     ids=lambda text: text[:8],
 )
 @pytest.mark.timeout(20)

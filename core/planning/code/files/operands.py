@@ -17,7 +17,7 @@ from core.planning.code.words.arguments import code_folders, code_words, entered
 from core.planning.code.words.assigned import filled, with_own_values
 from core.planning.code.words.parts import ENDS_OF_WORDS, CodeWord, held, resolved, tails
 from core.planning.paths.pins import FINGERPRINTS, Unpinned, pin_file, real_parent
-from core.planning.paths.search_path import SearchPath
+from core.planning.paths.search_path import SearchPath, changes_modes
 from core.planning.python_modules import MOST_FILES
 from core.programs.carriers import in_system_directory
 
@@ -126,18 +126,20 @@ def appeared(command: PlannedCommand, cwd: str, earlier: Sequence[PlannedCommand
     return next((path for path in added if not written_by(file, earlier, path)), "")
 
 
-def code_named(text: str, cwd: str) -> tuple[PinnedFile, ...]:
+def code_named(text: str, cwd: str, search: SearchPath) -> tuple[PinnedFile, ...]:
     """Pin the files that look like code among those that an unread text may name.
 
     The shell decides what to do with them, and in which of the folders that the text names; the
-    pins detect a script that is swapped after the approval.
+    pins detect a script that is swapped after the approval. Any file may be one if the text, or a
+    command before it, makes files executable.
     """
+    makes = changes_modes((text,))
     words = [word.path for said in with_own_values(text) for word in named_in(said)]
     folders = _folders(cwd, words)
     glued = [tail for word in words for tail in tails(word)]
     named = (*words, *glued)
     paths = dict.fromkeys(os.path.join(folder, word) for folder in folders for word in named)
-    pins = (_pin_script(path) for path in paths if _looks_like_code(path))
+    pins = (_pin_script(path) for path in paths if _looks_like_code(path, search, makes=makes))
     return tuple(pin for pin in pins if isinstance(pin, PinnedFile))
 
 
@@ -163,7 +165,7 @@ def reached_files(
     return Code(files, (), *seen.beside(one.path for one in files))
 
 
-def programs_named(argv: Sequence[str], cwd: str) -> Code:
+def programs_named(argv: Sequence[str], cwd: str, search: SearchPath) -> Code:
     """Pin the programs outside the system's folders that a vector names by a path.
 
     A program that starts others may start them. After ``PATH=``, a plain name is enough, and no
@@ -183,10 +185,11 @@ def programs_named(argv: Sequence[str], cwd: str) -> Code:
             first = next((at for at, path in enumerate(tried) if is_file(path)), 0)
             ahead += tried[:first]
             paths += tried[first : first + 1]
+    makes = changes_modes(argv)
     pins = (
         _pin_script(path)
         for path in dict.fromkeys(islice(paths, _MOST_REACHED))
-        if _may_be_code(path) and os.access(path, os.X_OK)
+        if _may_be_code(path) and (makes or search.may_start(path))
     )
     files = tuple(dict.fromkeys(pin for pin in pins if isinstance(pin, PinnedFile)))
     return Code(files, (), tuple(dict.fromkeys(map(real_parent, ahead))))
@@ -245,10 +248,10 @@ def _places(words: Iterable[str]) -> Iterator[str]:
                 yield from (one for part in parts for one in (part, *held(part)))
 
 
-def _looks_like_code(path: str) -> bool:
+def _looks_like_code(path: str, search: SearchPath, *, makes: bool) -> bool:
     if not is_file(path) or in_system_directory(os.path.realpath(path)):
         return False
-    return _CODE_SUFFIX.fullmatch(path) is not None or os.access(path, os.X_OK)
+    return makes or _CODE_SUFFIX.fullmatch(path) is not None or search.may_start(path)
 
 
 def _interpreters(head: bytes, cwd: str, search: SearchPath) -> Iterator[PinnedFile | Unpinned]:

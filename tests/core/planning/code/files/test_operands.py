@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.planning.code.files.operands import programs_named, reached_files
+from core.planning.paths.search_path import SearchPath
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ def test_a_plain_name_is_looked_for_where_path_leads(
     for name in ("tools/build", "lib"):
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
-    found = programs_named(("sh", "-c", line), str(tmp_path))
+    found = programs_named(("sh", "-c", line), str(tmp_path), SearchPath())
     base = f"{tmp_path}/"
 
     assert [one.path.removeprefix(base).removeprefix("./") for one in found.files] == files
@@ -59,7 +60,8 @@ def test_only_files_that_others_may_replace_are_bound(
     found = reached_files((*words, "/proc/self/cwd/x.sh"), str(tmp_path)).files
 
     (tmp_path / "x.sh").chmod(0o755)
-    started = programs_named(("nice", "/proc/self/cwd/x.sh", "./x.sh"), str(tmp_path)).files
+    vector = ("nice", "/proc/self/cwd/x.sh", "./x.sh")
+    started = programs_named(vector, str(tmp_path), SearchPath()).files
 
     assert [one.path for one in found] == [str(tmp_path / "x.sh")]
     assert [one.path for one in started] == [str(tmp_path / "x.sh")]
