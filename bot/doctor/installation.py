@@ -23,6 +23,7 @@ from core.audit.verify import verify
 from core.errors import GatewayUnreachable, SaysoError, Unanswered
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.hosts.sandbox.backends.bubblewrap import Bubblewrap
+from core.ipc.socket_file import check_path
 from core.model.identity import DEFAULT_AGENT
 from core.model.policy import AskFallback, ExecSecurity
 from core.policy.judge.precedence import overruled, resolve
@@ -43,6 +44,7 @@ def examine(environ: Mapping[str, str]) -> tuple[Finding, ...]:
     settings = reading.settings
     found = [_settings(home), *secret_files(reading)]
     checks: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
+        _home,
         _names,
         _policy,
         _sandbox,
@@ -93,6 +95,17 @@ def _deduplicated(found: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _alike(one: Finding, other: Finding) -> bool:
     return one.subject == other.subject and ((one.ok and other.ok) or one.detail == other.detail)
+
+
+def _home(settings: Settings) -> Iterator[Finding]:
+    """Check what a gateway asks of an existing home before it writes there.
+
+    Raises:
+        StateError: none would start with it.
+    """
+    if settings.home.exists():
+        check_path(settings.home / "gateway.sock")
+    return iter(())
 
 
 def _names(_settings: Settings) -> Iterator[Finding]:

@@ -43,6 +43,19 @@ def listeners_of(section: HttpSection) -> tuple[TcpListener, ...]:
                 raise error.explained(section) from error.cause
 
 
+def check_free(section: HttpSection) -> None:
+    """Refuse an address on which somebody else listens; nothing listens there meanwhile.
+
+    Raises:
+        StateError: a gateway could not listen on one of the addresses.
+    """
+    try:
+        for one in _held(section, listen=False):
+            one.close()
+    except _ElsewhereError as error:
+        raise error.explained(section) from error.cause
+
+
 class _ElsewhereError(Exception):
     """The other address that ``localhost`` resolves to cannot listen."""
 
@@ -69,18 +82,18 @@ def _whose(peer: tuple[Any, ...], own: tuple[Any, ...]) -> str:
         return ""
 
 
-def _held(section: HttpSection) -> list[socket.socket]:
-    """Return listening sockets, the one of ``http.listen`` first.
+def _held(section: HttpSection, *, listen: bool = True) -> list[socket.socket]:
+    """Return bound sockets that listen unless they only try, the one of ``http.listen`` first.
 
     Raises:
         StateError: that one cannot listen.
         _ElsewhereError: another one cannot.
     """
-    held = [_first(section)]
+    held = [_first(section, listen=listen)]
     name, port = held[0].getsockname()[:2]
     for host in _besides(name):
         try:
-            held.append(_listening(host, port))
+            held.append(_bound(host, port, listen=listen))
         except OSError as error:
             if error.errno in _MISSING:
                 continue
@@ -90,9 +103,9 @@ def _held(section: HttpSection) -> list[socket.socket]:
     return held
 
 
-def _first(section: HttpSection) -> socket.socket:
+def _first(section: HttpSection, *, listen: bool) -> socket.socket:
     try:
-        return _listening(*section.address)
+        return _bound(*section.address, listen=listen)
     except OSError as error:
         raise StateError(
             f"The API cannot listen on {section.listen}: {error.strerror or error}. "
@@ -110,8 +123,11 @@ def _besides(name: str) -> tuple[str, ...]:
     return tuple(host for host in _LOCALHOST if host != reached)
 
 
-def _listening(host: str, port: int) -> socket.socket:
-    """Return a socket that already listens, so that nobody else gets the port in between.
+def _bound(host: str, port: int, *, listen: bool) -> socket.socket:
+    """Return a socket; one that already listens, so that nobody else gets the port in between.
+
+    One that does not listen keeps nobody else from the port, and is refused all the same where
+    somebody listens.
 
     Raises:
         OSError: it cannot.
@@ -127,7 +143,8 @@ def _listening(host: str, port: int) -> socket.socket:
             only = name != _ANY_IPV6 and not name.startswith(_MAPPED)
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, int(only))
         made.bind(address)
-        made.listen(BACKLOG)
+        if listen:
+            made.listen(BACKLOG)
     except OSError:
         made.close()
         raise

@@ -94,3 +94,23 @@ def test_a_lockdown_is_found_where_no_gateway_reports_it(tmp_path: Path) -> None
     said = " ".join(doctor(home).split())
     assert "fail lockdown: Sayso has been locked down since" in said
     assert ": a key was lost. Nothing runs." in said
+
+
+def test_a_home_that_no_gateway_would_start_with_is_a_failure(tmp_path: Path) -> None:
+    """Others may list it; `sayso serve` says the same, and writes nothing there first."""
+    home = tmp_path / "home"
+    home.mkdir()
+    home.chmod(0o755)
+    serve = run(
+        [sys.executable, "-m", "bot", "serve"],
+        cwd=ROOT,
+        env={**os.environ, "SAYSO_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    why = f"{home} must belong to uid {os.getuid()} with mode 0700"
+
+    assert f"fail  home: {why}" in doctor(home)
+    assert why in serve.stderr
+    assert tree(home) == {}
