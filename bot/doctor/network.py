@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from bot.api.http.binding import check_free
 from bot.client import Client
+from bot.factories.api_port import check_free
 from bot.factories.remote_exec import acl_path
 from bot.health.check import Finding, Verdict
 from bot.intake.socket import admitted

@@ -4,10 +4,14 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from core.audit.journal import AuditJournal
 from core.gate.guards.lockdown import NAME, Lockdown
+from tests.support.first_schema import make_baseline
 from tests.support.gateway_process import ROOT, GatewayProcess, write_config
 from tests.support.product_process import run
 
@@ -114,3 +118,34 @@ def test_a_home_that_no_gateway_would_start_with_is_a_failure(tmp_path: Path) ->
     assert f"fail  home: {why}" in doctor(home)
     assert why in serve.stderr
     assert tree(home) == {}
+
+
+def _junk(database: Path) -> None:
+    database.write_bytes(b"junk" * 3000)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (_junk, "fail  store: The store {} cannot be read: file is not a database."),
+        (make_baseline, "warn  store: The store has schema 0009, this command knows "),
+        (
+            Path.touch,
+            "",
+        ),  # a gateway that could not fill the disk further left it; the next one will
+    ],
+)
+def test_a_database_that_cannot_be_read_is_named(
+    tmp_path: Path, make: Callable[[Path], None], words: str
+) -> None:
+    """No gateway runs that could report it."""
+    home = tmp_path / "home"
+    home.mkdir(0o700)
+    database = home / "state.db"
+    make(database)
+    before = tree(home)
+    found = doctor(home)
+
+    assert words.format(database) in found
+    assert words or "store: " not in found
+    assert tree(home) == before
