@@ -7,6 +7,7 @@ answer came and it may have happened; a command that ran passes its own code thr
 import errno
 import os
 import sys
+from io import TextIOWrapper
 
 from bot.cli import garbage
 
@@ -135,6 +136,7 @@ def main(words: list[str] | None = None) -> int:
     words = sys.argv[1:] if words is None else words
     Failures.as_json = "--json" in words[: words.index("--") if "--" in words else None]
     _fill_closed_streams()
+    _print_any_character()
     garbage.collect_rarely()
     try:
         code = _run(words)
@@ -162,6 +164,19 @@ def _fill_closed_streams() -> None:
             found = os.open(os.devnull, os.O_RDWR)
             os.set_inheritable(found, found == number)
             setattr(sys, name, open(found, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - see bot.cli.paths; open to the end
+
+
+def _print_any_character() -> None:
+    """Print the number of a character that the locale's encoding lacks, instead of failing on it.
+
+    JSON is UTF-8 in every locale (RFC 8259): programs read it.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            if Failures.as_json:
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+            elif stream.errors == "strict":
+                stream.reconfigure(errors="backslashreplace")
 
 
 def _flushed() -> int:

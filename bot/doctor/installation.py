@@ -20,15 +20,18 @@ from bot.settings.home import CONFIG_NAME
 from core.approvals.file.file import ApprovalsFile
 from core.audit.segments import finished
 from core.audit.verify import verify
-from core.errors import GatewayUnreachable, SaysoError, Unanswered
+from core.errors import GatewayUnreachable, SaysoError, StoreError, Unanswered
 from core.gate.guards.lockdown import NAME, Lockdown
 from core.hosts.sandbox.backends.bubblewrap import Bubblewrap
+from core.ipc.socket_file import check_path, is_owned
 from core.model.identity import DEFAULT_AGENT
 from core.model.policy import AskFallback, ExecSecurity
 from core.policy.judge.precedence import overruled, resolve
 from core.policy.rules.lint_rules import lint
 from core.policy.rules.self_test import broken_examples
 from core.runner.supervisor.pinned_files import open_notifier
+from core.store.engine.read_only import OlderSchema, open_and_read
+from core.store.people import people
 
 _OURS = ("bot", "channels", "core")
 
@@ -43,12 +46,14 @@ def examine(environ: Mapping[str, str]) -> tuple[Finding, ...]:
     settings = reading.settings
     found = [_settings(home), *secret_files(reading)]
     checks: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
+        _home,
         _names,
         _policy,
         _sandbox,
         _scripts,
         approvers_and_targets,
         directory,
+        _store,
         _journal,
         _approvals,
         _rules,
@@ -93,6 +98,17 @@ def _deduplicated(found: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _alike(one: Finding, other: Finding) -> bool:
     return one.subject == other.subject and ((one.ok and other.ok) or one.detail == other.detail)
+
+
+def _home(settings: Settings) -> Iterator[Finding]:
+    """Check what a gateway asks of an existing home before it writes there.
+
+    Raises:
+        StateError: none would start with it.
+    """
+    if settings.home.exists():
+        check_path(settings.home / "gateway.sock")
+    return iter(())
 
 
 def _names(_settings: Settings) -> Iterator[Finding]:
@@ -147,6 +163,26 @@ def _scripts(_settings: Settings) -> Iterator[Finding]:
         return
     can = "can be replaced by a rename in the moment in which they are opened"
     yield Finding(Verdict.WARN, "scripts", f"{can}: {why}")
+
+
+def _store(settings: Settings) -> Iterator[Finding]:
+    """Check that a database can be read which no gateway has open; a running one reports its own.
+
+    An empty file is as good as none: the next gateway makes the database there.
+    """
+    file = settings.database
+    if is_owned(settings.home / "gateway.sock"):
+        return
+    if file is not None and not (file.exists() and file.stat().st_size):
+        return
+    try:
+        open_and_read(settings.store_url, people.listed)
+    except OlderSchema as failure:
+        yield Finding(Verdict.WARN, "store", str(failure))
+    except StoreError as failure:
+        yield Finding(Verdict.FAIL, "store", str(failure))
+    else:
+        yield Finding(Verdict.OK, "store", "can be read")
 
 
 def _journal(settings: Settings) -> Iterator[Finding]:

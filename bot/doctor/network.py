@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bot.client import Client
+from bot.factories.api_port import check_free
 from bot.factories.remote_exec import acl_path
 from bot.health.check import Finding, Verdict
 from bot.intake.socket import admitted
 from bot.settings import Settings
 from core.errors import SaysoError
-from core.ipc.socket_file import check_shared_folder
+from core.ipc.socket_file import check_shared_folder, is_owned
 from core.ipc.users import user_name
 from core.remote.acl.acl import Acl
 from core.remote.acl.load import load_acl
@@ -21,12 +22,18 @@ _API, _INTAKE, _REMOTE = "API", "intake.unix", "remote exec"
 
 
 def api(settings: Settings) -> Iterator[Finding]:
-    """Yield where the API listens, if it does."""
+    """Yield where the API listens, if it does, or that somebody else has its port."""
     section = settings.http
     if not section.enabled:
         yield Finding(Verdict.OK, _API, "is off (http.enabled)")
         return
     scheme = "http" if section.tls is None else "https"
+    try:
+        if not is_owned(settings.home / "gateway.sock"):
+            check_free(section)
+    except SaysoError as failure:
+        yield Finding(Verdict.FAIL, _API, str(failure))
+        return
     yield Finding(Verdict.OK, _API, f"will listen at {scheme}://{section.listen}")
 
 

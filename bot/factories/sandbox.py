@@ -140,9 +140,8 @@ def _places(settings: Settings, home: str = "~") -> Places:
 def _written(settings: Settings) -> Iterator[Path]:
     """Yield the files that the gateway writes to, which may be outside of its home."""
     yield settings.audit_path
-    database = settings.store_url.partition("sqlite:///")[2]
-    if database:
-        yield Path(database)
+    if settings.database is not None:
+        yield settings.database
 
 
 def _backends(

@@ -99,7 +99,7 @@ class Alarm:
         if self._announced is None or not self._announced.passes:
             return
         self._announced = None
-        words = "Sayso accepts requests again: its home is private again."
+        words = "Sayso accepts requests again: its home is in order again."
         await self.note({"state": "off", "by": "home check"}, words, f"passed:{time.time_ns()}")
 
     async def lifted(self, by: str) -> None:

@@ -56,6 +56,7 @@ def check_home(home: Path) -> None:
     try:
         status = home.stat()
     except FileNotFoundError:
+        _refuse_dangling(home, "folder")
         return
     except OSError as error:
         raise StateError(f"{home} cannot be used: {error.strerror}.") from error
@@ -73,11 +74,21 @@ def read_config(path: Path, limit: int) -> bytes | None:
     try:
         content, status = read_file(path, limit)
     except FileNotFoundError:
+        _refuse_dangling(path, "file")
         return None
     except OSError as error:
         raise StateError(unreadable(path, error)) from error
     check_reachable(path, status)
     return content
+
+
+def _refuse_dangling(path: Path, kind: str) -> None:
+    """Refuse a link to nothing: what it led to is away, so the defaults are not what was meant."""
+    if path.is_symlink():
+        raise StateError(
+            f"{path} is a link to {path.readlink()}, which does not exist. Bring that {kind} back, "
+            "or remove the link to run with the defaults."
+        )
 
 
 def check_reachable(path: Path, status: os.stat_result) -> None:

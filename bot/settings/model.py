@@ -91,6 +91,12 @@ class Settings(BaseSettings, CoreSettings):
         return f"sqlite:///{self.home / 'state.db'}"
 
     @property
+    def database(self) -> Path | None:
+        """Return the file of a SQLite store; its path is absolute, as ``open_store`` reads it."""
+        scheme, sqlite, path = self.store_url.partition("sqlite:///")
+        return Path("/" + path.lstrip("/")) if sqlite and not scheme else None
+
+    @property
     def mark(self) -> str:
         """Return the mark in the names of this gateway's cookies, which is not secret.
 

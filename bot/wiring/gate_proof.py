@@ -23,7 +23,7 @@ _LOOK_S = 10.0
 
 def guard_of(settings: Settings) -> Guard:
     """Return the guard of each spawn of this home."""
-    return Guard(Lockdown(settings.home / NAME, HomeCheck.of(settings.home)))
+    return Guard(Lockdown(settings.home / NAME, HomeCheck.of(settings.home, settings.database)))
 
 
 def alarm_audience(settings: Settings, channels: Mapping[str, Channel]) -> Audience:

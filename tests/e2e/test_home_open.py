@@ -44,6 +44,21 @@ def test_nothing_runs_while_the_home_is_open(tmp_path: Path, mode: int) -> None:
     assert after[0] == 0, after
 
 
+def test_nothing_runs_once_the_database_is_another_file(tmp_path: Path) -> None:
+    """Answers and claims of runs would be gone after a restart; moved back, it is the same file."""
+    with running_gateway(tmp_path / "home") as gateway:
+        database = gateway.home / "state.db"
+        before = ran(gateway)
+        database.rename(tmp_path / "state.db")
+        without = ran(gateway)
+        (tmp_path / "state.db").rename(database)
+        after = ran(gateway)
+
+    assert (before[0], after[0]) == (0, 0), (before, after)
+    assert without[0] == 3, without
+    assert f"{database} cannot be checked: No such file" in without[1]
+
+
 def test_what_waits_does_not_start_in_an_open_home(tmp_path: Path) -> None:
     """Allowed while it was private, or pressed while it is open: the spawn checks again."""
     with running_gateway(tmp_path / "home") as gateway:

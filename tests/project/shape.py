@@ -26,6 +26,7 @@ LONG_MODULES: Mapping[str, str] = {
 """Why a module is longer than ``LONGEST_MODULE`` lines."""
 
 FRAGMENTS: Mapping[str, str] = {
+    "bot/api/http/binding.py": "knows clients; bot/doctor, below it, tries the same sockets",
     "bot/chat/pairing.py": "one of the parts that bot/chat/inbox.py asks in turn, a module each",
     "bot/cli/exec/diagnostics.py": "loaded for one sub-command only; the others start faster",
     "bot/policy_tools/home_journal.py": "where a caller's variables count for nothing",

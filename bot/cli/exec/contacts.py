@@ -147,6 +147,8 @@ def show(args: argparse.Namespace) -> int:
     if args.json:
         rows = [one.model_dump(mode="json") for one in contacts]
         return print_json({"contacts": rows}, indent=None)
+    if not contacts:
+        sys.stdout.write("No contacts yet. Add one with `sayso exec contacts add NAME …`.\n")
     for one in contacts:
         sys.stdout.write(f"{one.name:<16} {one.trust:<7} {one.address or 'outbound only'}\n")
         sys.stdout.write(f"  agent    {one.agent_id}\n  machine  {one.machine_id}\n")

@@ -48,11 +48,13 @@ def serve(args: argparse.Namespace) -> int:
     from bot.doctor.secret_files import exposed  # noqa: PLC0415
     from bot.settings import ensure_home, home_folder, read  # noqa: PLC0415
     from bot.wiring.logs import configure, set_level  # noqa: PLC0415
+    from core.ipc.socket_file import check_path  # noqa: PLC0415
 
     _return_memory()
     environ = with_acl(os.environ, args.exec_acl)
     home = home_folder(None, environ)
     ensure_home(home)
+    check_path(home / "gateway.sock")  # before anything is written there
     refuse_second(str(home))
     configure(json_lines=args.json)
     reading = read(home, environ)

@@ -60,16 +60,15 @@ def init(args: argparse.Namespace) -> int:
     Raises:
         SaysoError: nothing was written; the message says why.
     """
-    from bot.cli.init.screen import Lines  # noqa: PLC0415 - heavy, as those below
-    from bot.settings.home import home_folder  # noqa: PLC0415
-    from bot.setup.config_file import refuse_existing  # noqa: PLC0415
-    from bot.setup.initialise import SetUp  # noqa: PLC0415
-
     if args.yes and args.channel is None:
         return fail(f"--yes needs --channel, to know whom to ask where: {_UNASKED}", "sayso init")
     if not args.yes and not (sys.stdin.isatty() and sys.stdout.isatty()):
         words = f"this is not a terminal, so nothing can be asked here. Say it all: {_UNASKED}"
         return fail(words, "sayso init")
+    from bot.cli.init.screen import Lines  # noqa: PLC0415 - heavy, as those below
+    from bot.settings.home import home_folder  # noqa: PLC0415
+    from bot.setup.config_file import refuse_existing  # noqa: PLC0415
+
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _end)
     logging.getLogger().addHandler(logging.NullHandler())  # the screen reports the fault, once
@@ -79,6 +78,8 @@ def init(args: argparse.Namespace) -> int:
     screen = Lines(as_json=args.json, asks=not args.yes)
     try:
         chosen = _chosen(args)
+        from bot.setup.initialise import SetUp  # noqa: PLC0415 - the gateway's libraries; asked first
+
         works = SetUp(home, os.environ, args.seconds, screen, not args.yes).run(chosen)
     except (EOFError, KeyboardInterrupt) as ended:
         became = "the configuration is written" if screen.is_written else "nothing was written"

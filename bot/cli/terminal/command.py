@@ -81,6 +81,8 @@ def _params(args: argparse.Namespace) -> "dict[str, object]":
 def _listed(found: "list[dict[str, Any]]", *, as_json: bool) -> int:
     if as_json:
         return print_json(found)
+    if not found:
+        print("No terminals are open.")  # noqa: T201
     for one in found:
         state = f"ended: {one['ended']}" if one["ended"] else "open"
         print(f"{one['terminal_id']}  {one['user']:<16} {one['owner']:<12} {state}")  # noqa: T201

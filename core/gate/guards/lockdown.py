@@ -74,7 +74,7 @@ class Lockdown:
         fault = "" if self._home is None else self._home.fault()
         if not fault:
             if self._open is not None:
-                _log.warning("the home is private again; requests are accepted")
+                _log.warning("the home is in order again; requests are accepted")
             self._open = None
         elif self._open is None or self._open.why != fault:
             _log.critical("locked down: %s.", fault)
@@ -146,7 +146,7 @@ def _word(value: object) -> str:
 
 
 def _unreadable(what: str) -> Locked:
-    why = f"the lockdown file exists but cannot be read, which counts as locked ({what})."
+    why = f"the lockdown file cannot be read, which counts as locked ({what})."
     return Locked(_now_ms(), why, "file")
 
 

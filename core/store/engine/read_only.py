@@ -23,6 +23,10 @@ _POSTGRES: Final = ("postgresql://", "postgres://")
 _TIMEOUT_S: Final = 30.0
 
 
+class OlderSchema(StoreError):
+    """The database belongs to an older version of Sayso, and the next gateway migrates it."""
+
+
 def open_and_read(
     url: str, op: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
@@ -49,8 +53,13 @@ def _check(conn: Connection) -> None:
     found = None
     if inspect(conn).has_table(schema_version.name):
         found = conn.execute(select(schema_version.c.version_num)).scalar()
-    if found != SCHEMA_VERSION:
+    if found is not None and found > SCHEMA_VERSION:
         raise StoreError(
+            f"The store has schema {found}, this command knows {SCHEMA_VERSION}. "
+            "Start the newer Sayso, or restore the backup made before it."
+        )
+    if found != SCHEMA_VERSION:
+        raise OlderSchema(
             f"The store has schema {found}, this command knows {SCHEMA_VERSION}. "
             "Start the gateway of this version once; it migrates the store."
         )

@@ -212,6 +212,28 @@ def test_a_closed_stream_is_no_traceback(
     assert done.returncode == code
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8:strict"])
+@pytest.mark.parametrize(
+    "words",
+    ["--help", "help", "policy explain -c 'echo …'", "audit verify --file nothing…"],
+)
+def test_a_letter_that_the_locale_lacks_is_no_traceback(
+    tmp_path: Path, words: str, encoding: str
+) -> None:
+    """Where a terminal's character set has no such letter, its number is printed."""
+    done = redirected(tmp_path, words, "", PYTHONIOENCODING=encoding)
+
+    assert b"Traceback" not in done.stderr
+    assert b"\\u2026" in done.stdout + done.stderr or encoding.startswith("utf")
+
+
+def test_json_is_utf_8_whatever_the_locale(tmp_path: Path) -> None:
+    """Programs read the same there as anywhere; an escape such as that of ``help`` is no JSON."""
+    done = redirected(tmp_path, "policy explain --json -c 'echo é…'", "", PYTHONIOENCODING="ascii")
+
+    assert "echo é…" in json.loads(done.stdout.decode())["segments"][0]["argv"]
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a home that is in effect."""

@@ -4,10 +4,14 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from core.audit.journal import AuditJournal
 from core.gate.guards.lockdown import NAME, Lockdown
+from tests.support.first_schema import make_baseline
 from tests.support.gateway_process import ROOT, GatewayProcess, write_config
 from tests.support.product_process import run
 
@@ -94,3 +98,54 @@ def test_a_lockdown_is_found_where_no_gateway_reports_it(tmp_path: Path) -> None
     said = " ".join(doctor(home).split())
     assert "fail lockdown: Sayso has been locked down since" in said
     assert ": a key was lost. Nothing runs." in said
+
+
+def test_a_home_that_no_gateway_would_start_with_is_a_failure(tmp_path: Path) -> None:
+    """Others may list it; `sayso serve` says the same, and writes nothing there first."""
+    home = tmp_path / "home"
+    home.mkdir()
+    home.chmod(0o755)
+    serve = run(
+        [sys.executable, "-m", "bot", "serve"],
+        cwd=ROOT,
+        env={**os.environ, "SAYSO_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    why = f"{home} must belong to uid {os.getuid()} with mode 0700"
+
+    assert f"fail  home: {why}" in doctor(home)
+    assert why in serve.stderr
+    assert tree(home) == {}
+
+
+def _junk(database: Path) -> None:
+    database.write_bytes(b"junk" * 3000)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (_junk, "fail  store: The store {} cannot be read: file is not a database."),
+        (make_baseline, "warn  store: The store has schema 0009, this command knows "),
+        (
+            Path.touch,
+            "",
+        ),  # a gateway that could not fill the disk further left it; the next one will
+    ],
+)
+def test_a_database_that_cannot_be_read_is_named(
+    tmp_path: Path, make: Callable[[Path], None], words: str
+) -> None:
+    """No gateway runs that could report it."""
+    home = tmp_path / "home"
+    home.mkdir(0o700)
+    database = home / "state.db"
+    make(database)
+    before = tree(home)
+    found = doctor(home)
+
+    assert words.format(database) in found
+    assert words or "store: " not in found
+    assert tree(home) == before

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 from bot.doctor.installation import examine
 from bot.health.check import Verdict
 from core.remote.trust.contacts import Contact, Contacts, ContactsFile, Trust
+from tests.support.gateway_process import GatewayProcess
+from tests.support.ports import free_port
 from tests.support.product_process import run
 
 ROOT = Path(__file__).parents[3]
@@ -71,13 +74,18 @@ def test_a_listener_that_lets_somebody_in_is_well(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("http", "words"),
-    [({}, "is off (http.enabled)"), ({"enabled": True}, "will listen at http://127.0.0.1:8791")],
+    [
+        ({}, "is off (http.enabled)"),
+        ({"enabled": True, "listen": "127.0.0.1:{}"}, "will listen at http://127.0.0.1:{}"),
+    ],
 )
 def test_the_api_is_told_of(tmp_path: Path, http: dict[str, Any], words: str) -> None:
     """Whether it is on, and where."""
+    port = free_port()  # one that no other gateway of this machine has
+    http = {key: value.format(port) if key == "listen" else value for key, value in http.items()}
     write(tmp_path, None, {"http": http})
 
-    assert found(tmp_path, "API") == [(Verdict.OK, words)]
+    assert found(tmp_path, "API") == [(Verdict.OK, words.format(port))]
 
 
 def test_a_failing_sandbox_is_told_once(tmp_path: Path) -> None:
@@ -152,3 +160,38 @@ def test_a_wrong_entry_stops_the_start(
 
     ((verdict, why),) = found(tmp_path, "settings")
     assert (verdict, words in why) == (Verdict.FAIL, True), why
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
+def test_a_port_that_somebody_has_is_a_failure(tmp_path: Path, host: str) -> None:
+    """A gateway would not start; both addresses of ``localhost`` have to be free."""
+    port = free_port()
+    write(tmp_path, None, {"http": {"enabled": True, "listen": f"127.0.0.1:{port}"}})
+
+    with socket.create_server((host.strip("[]"), port), family=_family(host)):
+        ((verdict, words),) = found(tmp_path, "API")
+
+    assert (verdict, f"cannot listen on {host}:{port}: Address already in use" in words) == (
+        Verdict.FAIL,
+        True,
+    )
+    assert found(tmp_path, "API")[0][0] is Verdict.OK
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+def test_the_port_of_the_running_gateway_is_its_own(tmp_path: Path) -> None:
+    """That a gateway has its port is no failure."""
+    port = free_port()
+    gateway = GatewayProcess(tmp_path / "home")
+    gateway.home.mkdir(mode=0o700)
+    write(gateway.home, None, {"http": {"enabled": True, "listen": f"127.0.0.1:{port}"}})
+    gateway.start()
+    try:
+        api = found(gateway.home, "API")
+    finally:
+        gateway.stop()
+
+    assert [one for one, _ in api] == [Verdict.OK], api

@@ -1,5 +1,6 @@
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,27 @@ def test_a_group_writable_config_in_a_private_home_is_taken(tmp_path: Path) -> N
 def test_a_missing_config_is_none(tmp_path: Path) -> None:
     """Without a file the defaults apply."""
     assert read_config(tmp_path / "config.json5", 10) is None
+
+
+def test_a_link_to_nothing_is_no_missing_config(tmp_path: Path) -> None:
+    """Where the disk that holds the configuration is away, the defaults are not what was meant."""
+    path = tmp_path / "config.json5"
+    path.symlink_to(tmp_path / "away" / "config.json5")
+
+    with pytest.raises(StateError, match=r"config.json5 is a link to .*away.*, which does not"):
+        read_config(path, 100)
+
+
+@pytest.mark.parametrize("check", [check_home, ensure_home])
+def test_a_home_that_is_a_link_to_nothing_is_refused(
+    tmp_path: Path, check: Callable[[Path], None]
+) -> None:
+    """It is no missing home, which would mean the defaults."""
+    home = tmp_path / "home"
+    home.symlink_to(tmp_path / "away")
+
+    with pytest.raises(StateError, match=r"home is a link to .*away, which does not exist"):
+        check(home)
 
 
 def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:

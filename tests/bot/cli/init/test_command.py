@@ -1,6 +1,9 @@
-"""Take each secret of a platform from a file, or none of them."""
+"""Take each secret of a platform from a file, or none of them; refuse at once."""
 
 import argparse
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from bot.setup.choices import Platform
 from core.errors import ConfigError
 from tests.support.tables import rows
 
+ROOT = Path(__file__).parents[4]
 ONE, TWO = Path("one"), Path("two")
 
 
@@ -52,3 +56,26 @@ def test_where_one_is_missing_all_are_asked_for(
     assert named(platform, *files, yes=False) is None
     with pytest.raises(ConfigError, match=f"^{needs}$"):
         named(platform, *files, yes=True)
+
+
+@pytest.mark.parametrize("words", [(), ("--channel", "terminal", "--yes")])
+def test_a_refusal_does_not_wait_for_the_gateway_s_libraries(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    """Without a terminal, or where a configuration exists, there is nothing to set up."""
+    tmp_path.chmod(0o700)
+    (tmp_path / "config.json5").touch()
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "bot", "init", *words],
+        cwd=ROOT,
+        env={**os.environ, "SAYSO_HOME": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+    assert done.returncode in {1, 2}
+    assert "bot.cli.parser" in done.stderr  # the control: imports are listed
+    assert "bot.app" not in done.stderr

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from bot.cli.terminal.command import _params
+from bot.cli.terminal.command import _listed, _params
 
 GIVEN = {"agent": None, "session": None, "cwd": "/srv", "shell": None, "timeout": None}
 
@@ -40,3 +40,11 @@ def test_what_is_asked_for(
     monkeypatch.setenv("TERM", term)
 
     assert _params(argparse.Namespace(**{**GIVEN, **given})) == sent
+
+
+def test_no_terminals_are_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing at all could be a failure; for programs it is an empty list."""
+    _listed([], as_json=False)
+    _listed([], as_json=True)
+
+    assert capsys.readouterr().out == "No terminals are open.\n[]\n"

@@ -56,3 +56,35 @@ def test_a_home_of_another_user_is_told(tmp_path: Path) -> None:
     os.chown(tmp_path, os.geteuid(), -1)
 
     assert f"now belongs to uid {NOBODY}" in fault
+
+
+def _renamed(database: Path) -> None:
+    """Put another file in its place, as a restore under a running gateway does."""
+    other = database.with_name("backup")
+    other.write_bytes(b"rows")
+    other.rename(database)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda _: None, ""),
+        (lambda database: database.write_bytes(b"more"), ""),
+        (lambda database: database.unlink(), "cannot be checked: No such file or directory"),
+        (_renamed, "is not the file that the gateway opened"),
+    ],
+)
+def test_a_database_that_is_no_longer_the_one_that_is_open(
+    tmp_path: Path, change: Callable[[Path], object], words: str
+) -> None:
+    """What is stored would be gone after a restart, answers and claims of runs included."""
+    tmp_path.chmod(0o700)
+    database = tmp_path / "state.db"
+    database.write_bytes(b"rows")
+    check = HomeCheck.of(tmp_path, database)
+    change(database)
+    fault = check.fault()
+
+    assert words in fault
+    assert bool(fault) is bool(words)
+    assert not fault or "Stop the gateway" in fault

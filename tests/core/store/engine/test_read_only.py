@@ -89,6 +89,14 @@ async def test_another_schema_is_not_guessed(bench: OpenStore) -> None:
         await aside(bench, past, 0, 10)
 
 
+async def test_a_newer_store_is_not_to_be_migrated(bench: OpenStore) -> None:
+    """Starting this gateway would not help: it refuses the store in the same words."""
+    await bench.store.write(renew)
+
+    with pytest.raises(StoreError, match=r"has schema 9999.*Start the newer Sayso, or restore"):
+        await aside(bench, past, 0, 10)
+
+
 async def test_what_is_no_store_is_said(tmp_path: Path) -> None:
     """No file, another file, an unknown engine, a missing server."""
     other = tmp_path / "notes.db"
@@ -128,6 +136,11 @@ def forget(conn: Connection) -> None:
 def age(conn: Connection) -> None:
     """Make the store an older one."""
     conn.execute(update(schema_version).values(version_num="0000"))
+
+
+def renew(conn: Connection) -> None:
+    """Make the store a newer one."""
+    conn.execute(update(schema_version).values(version_num="9999"))
 
 
 def spoil(conn: Connection) -> None:
