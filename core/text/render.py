@@ -8,7 +8,8 @@ from core.shell import reader
 from core.shell.quoting import quote_routing
 from core.shell.working_directory import depends_on_surroundings
 from core.text.escape import LINE_MARK, Redacted, broken, counted, redact, shown
-from core.text.secrets import Piece, vector_pieces
+from core.text.listed_keys import listed_pieces
+from core.text.secrets import Piece, mark, vector_pieces
 from core.text.stdin_preview import input_text
 
 __all__ = [
@@ -42,7 +43,8 @@ def printed(text: str, most: int = 3_000) -> Redacted:
 
     Line feeds break the line without a mark: output is read, not approved.
     """
-    found = own_lines(text.rstrip("\n")).text
+    parts = listed_pieces(text.rstrip("\n"))
+    found = "".join(mark(one.kind) if one.kind else own_lines(one.text).text for one in parts)
     return Redacted(found if len(found) <= most else f"…{found[-most:]}")
 
 
