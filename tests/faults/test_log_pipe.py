@@ -20,12 +20,12 @@ _STOP_S = 3.0
 _WAITS = """
 import sys
 import bot.wiring.logs
+from bot.cli import main  # takes the real class of streams
 class Same:
     def __init__(self, fd):
         self.fileno = lambda: fd
 bot.wiring.logs.LogWriter = Same
 bot.wiring.logs.io.TextIOWrapper = lambda writer, *how, **more: sys.__stderr__
-from bot.cli import main
 sys.exit(main(["serve"]))
 """
 """A gateway that writes its log itself, as it did before."""
