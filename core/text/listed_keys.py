@@ -1,7 +1,7 @@
 """Find private keys in what a program printed, where each line begins with something else.
 
-So print `cat -n`, `grep -n`, `git show`, `diff`, a log or a quotation. In what runs such a line is
-looked at only as it is (``core.text.secrets``), because there a mask could hide a command.
+That is how `cat -n`, `grep -n`, `git show`, `diff` and logs print them. Commands are not searched
+for such lines, only for whole ones (``core.text.secrets``): a mask there could hide what runs.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Serve whole requests only: what a client leaves unfinished costs neither much nor for long."""
+"""Serve whole requests, and end those that a client leaves unfinished."""
 
 import asyncio
 import logging
