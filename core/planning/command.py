@@ -11,15 +11,10 @@ from core.model.command import PinnedFile, PlannedCommand
 from core.planning.code.files.became_program import may_start_others
 from core.planning.code.files.caches import raises_rights, with_caches
 from core.planning.code.files.fed import with_fed
-from core.planning.code.files.operands import (
-    Code,
-    code_named,
-    code_operands,
-    programs_named,
-    reached_files,
-)
+from core.planning.code.files.named import code_named, programs_named, reached_files
+from core.planning.code.files.operands import Code, code_operands, together
 from core.planning.code.texts.found import joined
-from core.planning.code.texts.reached import by_options, by_vector
+from core.planning.code.texts.reached import by_options, by_text, by_vector
 from core.planning.code.words.arguments import code_folders, code_words, inline_text
 from core.planning.code.words.assigned import loads
 from core.planning.code.words.parts import ENDS_OF_WORDS
@@ -48,6 +43,9 @@ from core.programs.unwrap import DEEPEST_NESTING, Unwrapped, bound_vector, unwra
 from core.programs.wrappers import names_of
 
 _CLOSED: Final = Exposure()
+SHELL: Final = "/bin/sh"
+"""Reads the lines that nobody else can."""
+
 _NOT_FOLDERS: Final = frozenset(("git",))
 """Programs that run code, but none that is in the working folder by default."""
 
@@ -70,15 +68,48 @@ def plan_command(
             inner = with_fed(inner, found.connectors or (), cwd)
             inner = tuple(map(with_caches, inner)) if raises_rights(executable) else inner
             return _linked(_wrapping(argv, executable, code, found, inner, cwd, search), cwd)
-    code = _with_named(code, argv, executable, cwd, search)
-    open_to = _exposed(argv, executable, code.files, cwd)
+    named = _with_named(code, argv, executable, cwd, search)
+    if isinstance(named, Unpinned):
+        return PlannedCommand(argv, None, named.why)
+    open_to = _exposed(argv, executable, named.files, cwd)
     if not open_to.folder:
         open_to = _exposed_project(argv, executable, cwd)
-    command = _running(argv, executable, code, open_to, neutral_environment(argv, executable))
+    command = _running(argv, executable, named, open_to, neutral_environment(argv, executable))
     command = with_caches(command) if raises_rights(executable) else command
     replaces = replaced(command, cwd)
     command = _steered(command, executable, cwd)
     return _linked(replace(command, replaces=replaces) if replaces else command, cwd)
+
+
+def plan_text(text: str, cwd: str, home: str, search: SearchPath) -> PlannedCommand:
+    """Return the shell that reads a text which nobody else can, with what the text leads to pinned.
+
+    ``home`` is the home folder of the user as whom it runs.
+    """
+    # A text that starts like an option would be read as one; `--` makes it the text again.
+    guard = ("--",) if text.startswith(("-", "+")) else ()
+    argv = (SHELL, "-c", *guard, text)
+    executable = search.find(SHELL, cwd)
+    if isinstance(executable, Unpinned):
+        return PlannedCommand(argv, None, executable.why)
+    code = _code_of_text(text, argv, cwd, home, search)
+    if isinstance(code, Unpinned):
+        return PlannedCommand(argv, None, code.why)
+    open_to = exposure(paths_of(code.files))
+    return replace(_running(argv, executable, code, open_to), reloads=False)
+
+
+def _code_of_text(
+    text: str, argv: tuple[str, ...], cwd: str, home: str, search: SearchPath
+) -> Code | Unpinned:
+    reached = by_text(text, {"HOME": home})
+    parts = [
+        code_named(text, cwd, search),
+        reached_files(reached.files, cwd, reached.places, reached.made),
+    ]
+    if "PATH=" in text:
+        parts.append(programs_named(argv, cwd, search))
+    return together(*parts)
 
 
 def _inside(
@@ -116,23 +147,25 @@ def _running(
 
 def _with_named(
     code: Code, argv: tuple[str, ...], executable: PinnedFile, cwd: str, search: SearchPath
-) -> Code:
+) -> Code | Unpinned:
     """Return code with the files that code among the words names, where nobody reads that.
 
     The same holds for the words of a program that may start others, unless these are known.
     """
-    code = code.and_also(Code(code_named(inline_text(argv, executable.realpath), cwd, search)))
+    found = together(code, code_named(inline_text(argv, executable.realpath), cwd, search))
     if may_start_others(argv, executable):
-        return code.and_also(_started(argv, executable, cwd, search))
-    return code
+        return together(found, _started(argv, executable, cwd, search))
+    return found
 
 
-def _started(argv: tuple[str, ...], executable: PinnedFile, cwd: str, search: SearchPath) -> Code:
+def _started(
+    argv: tuple[str, ...], executable: PinnedFile, cwd: str, search: SearchPath
+) -> Code | Unpinned:
     """Pin what a program that may start others may run, as far as its words name it."""
     reached = joined((by_vector(argv, executable.realpath), by_options(argv, executable.realpath)))
     places = (*argv[1:], *reached.places)
     found = reached_files(reached.files, cwd, places, reached.made)
-    return found.and_also(programs_named(argv, cwd, search))
+    return together(found, programs_named(argv, cwd, search))
 
 
 def _steered(command: PlannedCommand, executable: PinnedFile, cwd: str) -> PlannedCommand:
@@ -188,18 +221,23 @@ def _wrapping(
 ) -> PlannedCommand:
     """Return a wrapper bound to what it runs; unbound, and so asked about, if impossible."""
     bound = bound_vector(found, executable, inner)
+    parts: list[Code | Unpinned] = [code]
     if found.assignments and _steers(found.assignments, argv):
-        code = code.and_also(_started(argv, executable, cwd, search))
+        parts.append(_started(argv, executable, cwd, search))
     if bound is None:
-        code = _with_named(code, argv, executable, cwd, search)
-        return _running(argv, executable, code)  # asks in any case
+        parts.append(_with_named(code, argv, executable, cwd, search))
+    all_code = together(*parts)
+    if isinstance(all_code, Unpinned):
+        return PlannedCommand(argv, None, all_code.why)
+    if bound is None:
+        return _running(argv, executable, all_code)  # asks in any case
     if not all(map(_may_share, (leaf for one in inner for leaf in one.effective))):
         inner = tuple(_bare(one, cwd) for one in inner)
     pins = (pin for one in inner if one.executable for pin in (one.executable, *one.operands))
-    merged = tuple(dict.fromkeys((*code.files, *pins)))
+    merged = tuple(dict.fromkeys((*all_code.files, *pins)))
     open_to = _exposed(argv, executable, merged, cwd)
     neutral = union(one.neutral for one in inner)
-    command = _running(argv, executable, replace(code, files=merged), open_to, neutral)
+    command = _running(argv, executable, replace(all_code, files=merged), open_to, neutral)
     return replace(command, inner=inner, bound=bound)
 
 

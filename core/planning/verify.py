@@ -177,9 +177,10 @@ def _see_same_surroundings(
         if is_file(path.rstrip("/")):
             raise _Changed(f"`{path.rstrip('/')}` was not a file when this was asked")
     for one in command.effective:
-        there = (*filter(is_there, one.absent), appeared(one, cwd, earlier))
-        if there[0]:
-            raise _Changed(f"`{there[0]}` did not exist when this was asked")
+        there = next(filter(is_there, one.absent), "")
+        why = f"`{there}` did not exist when this was asked" if there else ""
+        if why := why or appeared(one, cwd, earlier):
+            raise _Changed(why)
         now = steering(one, cwd)
         if now != one.steered:
             changed = now or f"it does without {one.steered}"
@@ -192,9 +193,8 @@ def _see_same_programs(plan: ExecPlan) -> None:
     """Check what nobody reads before a line starts: later, its own commands may make programs."""
     for one in plan.commands:
         at = one.cwd or plan.cwd
-        found = became_program(one, at.path, unread=plan.unreadable is not None)
-        if found:
-            raise _Changed(f"`{found}` was no program when `{one.argv[0]}` was approved")
+        if why := became_program(one, at.path, unread=plan.unreadable is not None):
+            raise _Changed(why)
 
 
 def _see_nothing_replaced(command: PlannedCommand, cwd: str) -> None:

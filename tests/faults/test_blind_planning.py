@@ -20,7 +20,7 @@ import pytest
 from bot.explain.batch_entry import REQUESTER, SESSION
 from core.model.command import ExecRequest, PartKind, WordPart
 from core.model.decision import Decision, DenialReason
-from core.planning.code.files.operands import code_named, programs_named, reached_files
+from core.planning.code.files.named import code_named, programs_named, reached_files
 from core.planning.git import folder_listing
 from core.planning.git.folder_listing import forget, links_away, listing_of
 from core.planning.paths.globs import matches

@@ -153,6 +153,49 @@ def test_data_that_became_a_program_is_not_started(line: str) -> None:
             pass
 
 
+@rows(
+    "line, name",
+    [
+        ("({words}; ./x)", "x"),
+        ("time {words}; ./x", "x"),
+        ("if true; then {words}; ./x; fi", "x"),
+        ("{words} & ./x", "x"),
+        ("bash -c '{words}; if [ -d d ]; then ./x; fi'", "x"),
+        ("python3 -c '# {words}\nimport os; os.system(\"./x\")'", "x"),
+        ("find . -name {words} -exec ./x \\;", "x"),
+        ("flock lock ./x {words}", "x"),
+        ("(cd {words}; cd e/f;./x)", "e/f/x"),
+        ("({words}; PATH=d:$PATH t)", "d/t"),
+        ("({words}; cat notes | sh)", "notes"),
+        ("({words}; . ./notes)", "notes"),
+        ("(ls {folders}; d/t)", "d/t"),
+        ("(ls {folders}; cd d && ./t)", "d/t"),
+        ("flock lock find {folders} -exec ./t", "d/t"),
+    ],
+)
+@pytest.mark.parametrize("count", [0, 10, 63, 300, 2_000])
+def test_a_program_is_bound_whatever_words_there_are_before_it(
+    count: int, line: str, name: str
+) -> None:
+    """An agent could fill what was looked at with words of no use."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder)
+        for one in ("e/f", *(f"a{number}" for number in range(20)), "d"):
+            (place / one).mkdir(parents=True)
+        for one in ("x", "d/t", "e/f/x", "notes", "lock"):
+            script(place / one, "#!/bin/sh\necho good\n")
+        words = " ".join(("echo", *(f"w{number}" for number in range(count))))
+        folders = " ".join((*(f"a{number}" for number in range(min(count, 20))), "d"))
+        plan = planned(request(line.format(words=words, folders=folders), cwd=folder))
+        assert not any(one.problem for one in plan.commands)
+        with verify(plan):
+            pass
+        script(place / "new", "#!/bin/sh\necho evil\n")
+        (place / "new").rename(place / name)
+        with pytest.raises(PlanDrift), verify(plan):
+            pass
+
+
 def test_an_alternative_shows_both_its_paths(tmp_path: Path) -> None:
     """A link on the search path keeps its own name next to the real one."""
     (tmp_path / "bin").mkdir()

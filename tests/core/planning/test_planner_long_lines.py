@@ -24,8 +24,16 @@ _LONG_S = 2.0
         lambda count: (
             "sh -c 'cat <<E\n" + "".join(f"cat <<E{at}\nE{at}\n" for at in range(count)) + "E'"
         ),
+        lambda count: f"(true {_words(count)}; ./x)",
+        lambda count: f"(cat {_words(count)} | sh)",
+        lambda count: f"flock lock find {_words(count)}",
+        lambda count: f"(PATH=a:b:$PATH; {_words(count)})",
+        lambda count: "(true " + " ".join(f"./a/{one}" for one in range(count)) + "; ./x)",
     ],
-    ids=["su", "chroot", "unpacker", "documents"],
+    ids=[
+        *("su", "chroot", "unpacker", "documents"),
+        *("words", "fed", "vector", "search path", "one folder"),
+    ],
 )
 def test_a_line_of_eight_times_the_length_takes_no_sixty_four_times(
     line: Callable[[int], str],
@@ -51,10 +59,12 @@ def test_a_line_of_eight_times_the_length_takes_no_sixty_four_times(
         "sed '" + "sa" * 8_000 + "'",
         "node -C sub " + " ".join(f"-r ./{one}" for one in range(1_500)) + " x",
         "make -" + "f" * 16_000,
+        "(true sub " + " ".join(f"sub/{one}" for one in range(1_500)) + "; ./x)",
+        "(cat " + " ".join("./" * 1_800 + str(one) for one in range(4)) + " | sh)",
     ],
     ids=[
         *("git -C", "git -c -C", "PATH", "braces", "ranges", "make -f", "make -fN", "node -r"),
-        *("values", "sed", "node -C -r", "make -fff"),
+        *("values", "sed", "node -C -r", "make -fff", "sub", "deep"),
     ],
 )
 def test_sixteen_thousand_characters_take_no_time(tmp_path: Path, line: str) -> None:
@@ -106,6 +116,28 @@ def test_a_module_within_a_hundred_packages_is_looked_for(tmp_path: Path) -> Non
 
     assert [one.path for one in plan.commands[0].operands] == [f"{tmp_path}/a.py"]
     assert _processor_s(asked) < _AT_ONCE_S
+
+
+def test_a_line_with_too_many_files_that_may_be_code_cannot_be_started(tmp_path: Path) -> None:
+    """As many as an ordinary line may name are bound."""
+    for one in range(1_025):
+        (tmp_path / f"{one}.sh").touch()
+    few, many = (" ".join(f"{one}.sh" for one in range(count)) for count in (1_024, 1_025))
+    plans = [planned(request(f"(ls {line})", cwd=tmp_path)).commands[0] for line in (few, many)]
+
+    assert len(plans[0].operands) == 1_024
+    assert "more than 1024 files that may be code" in plans[1].problem
+
+
+def test_a_text_that_becomes_too_long_cannot_be_started() -> None:
+    """Each use of a variable is filled in."""
+    plan = planned(request("(y=" + "a" * 250 + ";" + "$y" * 5_000 + ")"))
+
+    assert "too many files" in plan.commands[0].problem
+
+
+def _words(count: int) -> str:
+    return " ".join(f"w{one}" for one in range(count))
 
 
 def _processor_s(line: str, at: Path = Path("/tmp")) -> float:

@@ -2,7 +2,9 @@
 
 ::
 
-    operands        pins the files that words, texts and programs lead to
+    operands        pins what a program and the interpreters that a vector names will read
+    named           pins what words lead to if it is not known which program reads them, or how
+    places          looks up many words in many folders
     became_program  what a command may start by now that was no program when it was judged
     fed             pins the files that a pipeline feeds to an interpreter
     own_output      the files that a program makes for its next start

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from core.model.command import Connector, PlannedCommand
-from core.planning.code.files.operands import reached_files
+from core.planning.code.files.named import reached_files
 from core.planning.code.texts.reached import by_vector
 from core.planning.code.words.parts import fed_names
+from core.planning.paths.pins import Unpinned
 from core.planning.paths.writable_by_others import exposure, paths_of
 from core.programs.wrappers import names_of
 
@@ -62,7 +63,10 @@ def _with_files(command: PlannedCommand, cwd: str) -> PlannedCommand:
     folder = cwd if command.cwd is None else command.cwd.path
     if command.executable is None or _WRITES in names_of(command.executable.path):
         return command
-    files = reached_files(fed_names(command.argv[1:], command.argv[:1]), folder).files
+    found = reached_files(fed_names(command.argv[1:], command.argv[:1]), folder)
+    if isinstance(found, Unpinned):
+        return replace(command, executable=None, problem=found.why, inner=(), bound=())
+    files = found.files
     if not files:
         return command
     open_to = exposure(paths_of(files))

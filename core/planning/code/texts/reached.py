@@ -59,7 +59,8 @@ from core.shell.unread_commands import UNCERTAIN, Fragment, cut
 DEEPEST_TEXT: Final = 4
 """How deep texts within texts are read; a deeper one counts as taking code from its input."""
 
-_LONGEST_TEXT: Final = 65_536
+_LONGEST_TEXT: Final = 131_072
+"""Bytes of one word of a vector; the kernel starts nothing with a longer one (MAX_ARG_STRLEN)."""
 _BLANKS: Final = re.compile(r"[\s;|&<>()`$]")
 _GLOBS: Final = re.compile(r"[*?\[{]")
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
@@ -86,9 +87,6 @@ _MOST_AGAIN: Final = 8
 """How many words after a command's interpreters are read, or how many times all of its words."""
 
 _FOUND: Final = "{}"
-_MOST_TEXTS: Final = 256
-"""How many words of one command are read as texts."""
-
 _MESSAGES: Final = frozenset(("-m", "--message", "-am"))
 _FED: Final = re.compile(
     r"at|batch|R|octave|irb|pry|ipython[0-9.]*|jshell|ghci|erl|iex|ed|dc|ocaml|sbcl|mongosh|s?ftp"
@@ -140,7 +138,7 @@ def by_options(argv: Sequence[str], realpath: str, depth: int = 0) -> Reached:
     """
     if isinstance(interpreter_of(argv[0]) or interpreter_of(realpath), Interpreter):
         return NOTHING
-    words = tuple(islice(dict.fromkeys(_option_words(argv)), _MOST_TEXTS))
+    words = tuple(dict.fromkeys(_option_words(argv)))
     named = [piece for word in words for piece in with_interpreter(word)]
     found = (one for word in words for one in dict.fromkeys((word, word.partition("=")[2])))
     parts = (one.lstrip("!") for one in found if _BLANKS.search(one))
@@ -352,12 +350,12 @@ def _by_wrapper(argv: Sequence[str], depth: int) -> Reached:
     if depth > DEEPEST_TEXT:
         return TAKES
     words = (word for word in argv[1:] if _BLANKS.search(word))
-    found_texts = islice(dict.fromkeys((*words, *option_texts(argv))), _MOST_TEXTS)
+    found_texts = dict.fromkeys((*words, *option_texts(argv)))
     read = [within(by_text(word, None, depth + 1)) for word in found_texts]
     split = split_text(argv)
     if split is not None:
         read.append(within(by_text(f"env {split}", None, depth + 1)))
-    glued = islice((word for word in argv[1:] if word[:1] == "-" or "=" in word), _MOST_TEXTS)
+    glued = (word for word in argv[1:] if word[:1] == "-" or "=" in word)
     startup = (*loaded(argv), *(piece for word in glued for piece in with_interpreter(word)))
     own = Reached(startup, takes=starts_shell(argv) or starts_unknown(argv))
     found = joined((own, *read, *_started(argv, depth)))

@@ -55,7 +55,6 @@ _CHANGES_FOLDER: Final = Reader(
 )
 _LOADS: Final = re.compile(r"-[rlL]|--(?:require|import|load|(?:experimental-)?loader)")
 _FILE: Final = re.compile(r"/|.\.[A-Za-z]\w*\Z")
-_MOST_NAMED = 64
 _MOST_STARTED = 8
 _MOST_WRAPPED = 4
 
@@ -176,12 +175,6 @@ def code_folders(argv: Sequence[str], realpath: str, cwd: str) -> Iterator[str]:
     yield cwd
     for word in option_values(_CHANGES_FOLDER, argv[1:]):
         yield join(cwd, word.path)
-
-
-def named_in(text: str) -> Iterator[CodeWord]:
-    """Yield the words of an unparsed text that may name a file; of many, the first."""
-    words = dict.fromkeys(filter(None, ENDS_OF_WORDS.split(text[:65_536])))
-    yield from map(CodeWord, islice(words, _MOST_NAMED))
 
 
 def read_by(reader: Interpreter | Reader, words: Sequence[str]) -> Iterator[CodeWord]:

@@ -2,13 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Final
 
 from core.planning.code.words.parts import ENDS_OF_WORDS, in_cluster, pieces_of, tails
 from core.planning.code.words.spoken import with_interpreter
 
-_MOST_SET: Final = 256
 _SETS: Final = re.compile(r"([A-Za-z_]\w*)(?:\[[^]]*])?\+?=(.+)", re.DOTALL)
 _LOADED: Final = re.compile(
     r"\w*(?:ENV|OPTS?|OPTIONS|FLAGS|MAKEFILES|STARTUP|PRELOAD|AUDIT|INIT|RC|CLASSPATH|LOADER|MODULE"
@@ -25,13 +23,13 @@ _USED: Final = re.compile(r"\$(?:(\w+)|\{(\w+)[^{}]*\})")
 
 def _settings(words: Iterable[str]) -> dict[str, str]:
     """Return the short values that words set, by the names of their variables."""
-    found = islice(filter(None, map(_SETS.fullmatch, words)), _MOST_SET)
+    found = filter(None, map(_SETS.fullmatch, words))
     return {one[1]: one[2] for one in found if len(one[2]) <= _LONGEST_SET}
 
 
 def _settings_in(text: str) -> dict[str, str]:
     """Return the same for a text, any part of which may be a command."""
-    found = islice(_SET_IN_TEXT.finditer(text), _MOST_SET)
+    found = _SET_IN_TEXT.finditer(text)
     return {one[1]: one[3] for one in found if len(one[3]) <= _LONGEST_SET}
 
 
@@ -69,7 +67,7 @@ def loaded(words: Iterable[str]) -> Iterator[str]:
 
     These are values of variables that programs load or start, and values that name an interpreter.
     """
-    for found in islice(filter(None, map(_SETS.fullmatch, words)), _MOST_SET):
+    for found in filter(None, map(_SETS.fullmatch, words)):
         yield from with_interpreter(found[2])
         if loads(found[1]):
             for piece in pieces_of(found[2]):

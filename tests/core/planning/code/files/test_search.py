@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.planning.code.files.operands import reached_files
+from core.planning.code.files.named import reached_files
 from core.planning.code.files.search import Guesses
 from tests.support.runs import planned, request
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from core.planning.code.files.operands import programs_named, reached_files
+from core.planning.code.files.named import programs_named, reached_files
+from core.planning.code.files.operands import Code
 from core.planning.paths.search_path import SearchPath
 
 
@@ -37,6 +38,7 @@ def test_a_plain_name_is_looked_for_where_path_leads(
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
     found = programs_named(("sh", "-c", line), str(tmp_path), SearchPath())
+    assert isinstance(found, Code)
     base = f"{tmp_path}/"
 
     assert [one.path.removeprefix(base).removeprefix("./") for one in found.files] == files
@@ -57,11 +59,12 @@ def test_only_files_that_others_may_replace_are_bound(
     (tmp_path / "folder").mkdir()
     words = ("x.sh", "link", "folder", "gone", "/proc/version", "/dev/null", "/usr/bin/env")
 
-    found = reached_files((*words, "/proc/self/cwd/x.sh"), str(tmp_path)).files
+    found = reached_files((*words, "/proc/self/cwd/x.sh"), str(tmp_path))
 
     (tmp_path / "x.sh").chmod(0o755)
     vector = ("nice", "/proc/self/cwd/x.sh", "./x.sh")
-    started = programs_named(vector, str(tmp_path), SearchPath()).files
+    started = programs_named(vector, str(tmp_path), SearchPath())
 
-    assert [one.path for one in found] == [str(tmp_path / "x.sh")]
-    assert [one.path for one in started] == [str(tmp_path / "x.sh")]
+    for one in (found, started):
+        assert isinstance(one, Code)
+        assert [file.path for file in one.files] == [str(tmp_path / "x.sh")]
