@@ -38,8 +38,14 @@ from core.planning.git.other_folder import OPTION, without_folder
 from core.planning.paths.pins import HashingLimit, Unpinned, hashing_at_most, pin_directory
 from core.planning.paths.search_path import DEFAULT_SEARCH_PATH, SearchPath
 from core.planning.request_checks import request_fault, terminal_fault
+from core.planning.steering import steering
 from core.planning.terminal_part import terminal_argv, terminal_text
-from core.programs.neutral_environment import Pairs, everywhere_for, union
+from core.programs.neutral_environment import (
+    Pairs,
+    everywhere_for,
+    neutral_environment,
+    union,
+)
 from core.shell import reader
 from core.shell.working_directory import depends_on_surroundings
 
@@ -153,6 +159,8 @@ class Planner:
         commands = self._commands(line if listed else self._moved_by_option(line), cwd)
         if isinstance(commands, Refusal):
             return commands
+        if listed:
+            commands = tuple(_obeying_no_folder(one, cwd.path) for one in commands)
         commands = with_effects(commands, cwd.path)
         return self._bound(request, policy, user, cwd, commands, line.connectors, None)
 
@@ -305,6 +313,16 @@ def _quiet(command: PlannedCommand) -> Pairs:
     """Return what keeps a command, and those inside it, from obeying the files around them."""
     pinned = ((one.argv, one.executable) for one in command.all_of_it)
     return union(everywhere_for(argv, file) for argv, file in pinned if file is not None)
+
+
+def _obeying_no_folder(command: PlannedCommand, cwd: str) -> PlannedCommand:
+    """Return ``git -C FOLDER`` that only reads with what a reading without ``-C`` gets."""
+    program = command.executable
+    found = None if program is None else without_folder(command.argv, program)
+    if program is None or found is None:
+        return command
+    neutral = replace(command, neutral=neutral_environment(found.argv, program))
+    return replace(neutral, steered=steering(neutral, cwd))
 
 
 def _moved(command: PlannedCommand, folder: PinnedDirectory | None) -> PlannedCommand:

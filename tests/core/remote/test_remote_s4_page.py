@@ -269,6 +269,30 @@ async def test_git_obeys_no_program_that_the_repository_names(tmp_path: Path) ->
     assert (tmp_path / "ran").exists()
 
 
+async def test_git_in_another_folder_gets_what_a_reading_gets(tmp_path: Path) -> None:
+    """``git -C`` checks no signature with the program that the folder's own settings name."""
+    there = tmp_path / "there"
+    repository(there)
+    signs = tmp_path / "gpg"
+    signs.write_text(
+        f"#!/bin/sh\ntouch {tmp_path}/ran\necho '[GNUPG:] SIG_CREATED ' >&2\n"
+        "printf -- '-----BEGIN PGP SIGNATURE-----\\n\\n-----END PGP SIGNATURE-----\\n'\n"
+    )
+    signs.chmod(0o755)
+    git(there, "config", "gpg.program", str(signs))
+    git(there, "config", "log.showSignature", "true")
+    git(there, "commit", "-q", "-S", "--allow-empty", "-m", "signed")
+    (tmp_path / "ran").unlink()
+    listed = ("git", "-C", str(there), "log", "-1")
+    async with two_machines(tmp_path, vectors=[listed]) as host:
+        done = await host.run(*listed)
+
+    assert b"signed" in done.stdout
+    assert not (tmp_path / "ran").exists()
+    git(there, "log", "-1")
+    assert (tmp_path / "ran").exists()
+
+
 async def test_default_cwd_of_the_acl_is_used(tmp_path: Path) -> None:
     """If there is none, it is the root; a missing one denies."""
     folder = tmp_path / "work"
