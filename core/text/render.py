@@ -9,6 +9,7 @@ from core.shell.quoting import quote_routing
 from core.shell.working_directory import depends_on_surroundings
 from core.text.escape import LINE_MARK, Redacted, broken, counted, redact, shown
 from core.text.listed_keys import listed_pieces
+from core.text.printed_values import opened
 from core.text.secrets import Piece, mark, vector_pieces
 from core.text.stdin_preview import input_text
 
@@ -43,7 +44,7 @@ def printed(text: str, most: int = 3_000) -> Redacted:
 
     Line feeds break the line without a mark: output is read, not approved.
     """
-    parts = listed_pieces(text.rstrip("\n"))
+    parts = opened(listed_pieces(text.rstrip("\n")))
     found = "".join(mark(one.kind) if one.kind else own_lines(one.text).text for one in parts)
     return Redacted(found if len(found) <= most else f"…{found[-most:]}")
 
