@@ -11,12 +11,13 @@ from bot.intake.methods.approvals_file import ApprovalsFileMethods
 from bot.intake.methods.executors.prompts import PromptMethods
 from bot.intake.methods.executors.terminals import TerminalMethods
 from bot.intake.methods.grants import GrantMethods
+from bot.intake.methods.health import HealthMethods
 from bot.intake.methods.history import HistoryMethods
 from bot.intake.methods.insight import InsightMethods
 from bot.intake.methods.lockdown import LockdownMethods
 from bot.intake.methods.login import LoginMethods
-from bot.intake.methods.node_commands import NodeCommandMethods
-from bot.intake.methods.nodes import NodeMethods
+from bot.intake.methods.nodes.commands import NodeCommandMethods
+from bot.intake.methods.nodes.pairing import NodeMethods
 from bot.intake.methods.people import PeopleMethods
 from bot.intake.methods.policy import PolicyMethods
 from bot.intake.methods.runs import RunMethods
@@ -50,13 +51,14 @@ def method_table(
     """
     askers, store, journal = Askers(gate.store), gate.store, gate.journal
     lockdown = gate.execution.guard.lockdown
-    runs, policy = RunMethods(gate, askers), PolicyMethods(gate, health)
+    runs, policy = RunMethods(gate, askers), PolicyMethods(gate)
     return table_of(
         (
             runs,
             ApprovalMethods(gate, page_url),
             ApprovalsFileMethods(gate.rulebook, journal, askers),
             HistoryMethods(store),
+            HealthMethods(health),
             policy,
             PeopleMethods(store, journal, askers, gate.broker.seals),
             GrantMethods(store, gate.rulebook, journal),

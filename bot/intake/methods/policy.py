@@ -1,6 +1,6 @@
-"""Explain what policy would do, report the gateway's health, and try a draft on the past."""
+"""Explain what policy would do, and try a draft on the past."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -15,7 +15,6 @@ from bot.intake.methods.runs import FOLLOWS
 from bot.intake.registry.method import AnyMethod, Method
 from bot.intake.registry.params import AgentParams, ExplainParams, Name, NoParams, Params
 from bot.intake.results.backtest import BacktestAnswer, BacktestStartedAnswer
-from bot.intake.results.gateway import HealthAnswer
 from bot.intake.results.rules import (
     ExplainAnswer,
     RuleAnswer,
@@ -33,22 +32,13 @@ _LONGEST = span_ms("30d")
 
 @dataclass(frozen=True, slots=True)
 class PolicyMethods:
-    """The methods about policy and health, which only read. ``health`` answers ``health.get``."""
+    """The methods about policy, which only read."""
 
     gate: Gate
-    health: Callable[[], Awaitable[dict[str, object]]]
 
     def methods(self) -> Iterable[AnyMethod]:
         """Return the methods."""
         return (
-            Method(
-                name="health.get",
-                params=NoParams,
-                scopes=READS,
-                handler=self.get_health,
-                summary="Report the gateway's health.",
-                result=HealthAnswer,
-            ),
             Method(
                 name="skills.bins",
                 params=NoParams,
@@ -77,10 +67,6 @@ class PolicyMethods:
                 filters=True,
             ),
         )
-
-    async def get_health(self, _params: NoParams, _caller: Caller) -> HealthAnswer:
-        """Return the gateway's health."""
-        return HealthAnswer.model_validate(await self.health())
 
     async def skills(self, _params: NoParams, _caller: Caller) -> SkillsAnswer:
         """List the programs of skills that are trusted where autoAllowSkills is on (S1)."""

@@ -4,7 +4,7 @@ import pytest
 from pydantic import BaseModel
 
 from bot.api.openapi.json_schema import ANYTHING, Json, narrowed, tighten
-from bot.intake.methods.node_commands import InvokeParams
+from bot.intake.methods.nodes.commands import InvokeParams
 from bot.intake.registry.params import CommandParams
 from bot.intake.registry.terminal_params import InputParams
 

@@ -16,7 +16,7 @@ from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.approvals import READS
 from bot.intake.methods.approvals_file import FileParams
-from bot.intake.methods.nodes import meant
+from bot.intake.methods.nodes.pairing import meant
 from bot.intake.methods.people import RULES, TYPED
 from bot.intake.methods.runs import ASKS, FOLLOWS
 from bot.intake.registry.method import AnyMethod, Method, invoke

@@ -1,0 +1,1 @@
+"""Pair nodes, and have them carry out what they advertise."""
