@@ -43,13 +43,13 @@ def code_named(text: str, cwd: str, search: SearchPath) -> Code | Unpinned:
     pins detect a script that is swapped after the approval. Any file may be one if the text, or a
     command before it, makes files executable.
     """
+    if not text:
+        return Code()
     makes = changes_modes((text,))
     texts = with_own_values(text)
     if sum(map(len, texts)) > _MOST_TEXT:
         return TOO_MANY
     said = dict.fromkeys(word for one in texts for word in ENDS_OF_WORDS.split(one) if word)
-    if not said:
-        return Code()
     folders = folders_named(cwd, said)
     if isinstance(folders, Unpinned):
         return folders
