@@ -126,7 +126,7 @@ class Fingerprints:
         key = identity(status)
         found = self.known(key)
         if found is None:
-            _spend(status.st_size)
+            spend(status.st_size)
             found = self._read(fd, key)
         if found.script:
             self._keep(self._scripts, found.sha256, found.head)
@@ -157,7 +157,12 @@ FINGERPRINTS = Fingerprints()
 """Shared by planning and verifying, so that a run seldom hashes what its plan just hashed."""
 
 
-def _spend(size: int) -> None:
+def spend(size: int) -> None:
+    """Count bytes towards ``hashing_at_most``: of a file, or in place of other work.
+
+    Raises:
+        HashingLimit: there are no more.
+    """
     left = _left.get()
     if left is not None:
         left[0] -= size

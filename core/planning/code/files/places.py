@@ -18,11 +18,12 @@ from typing import Final
 
 from core.files.lookup import check_looked, status_of
 from core.planning.code.words.parts import ENDS_OF_WORDS, held
-from core.planning.paths.pins import Unpinned
+from core.planning.paths.pins import Unpinned, spend
 
 MOST_FOLDERS: Final = 256
-_MOST_LOOKUPS: Final = 50_000
-"""Lookups for one command; 1,000 take 4 to 25 ms."""
+_MOST_LOOKUPS: Final = 10_000
+_LOOKUP: Final = 16 << 10
+"""Bytes that are hashed in about the time of a lookup, which is 4 to 25 µs."""
 
 _FEW: Final = 16
 """So many names are looked up faster than a folder is listed."""
@@ -32,8 +33,8 @@ _DEEPEST: Final = 4
 
 _CLOSED: Final = frozenset((errno.EACCES, errno.EPERM))
 _FIRST: Final = re.compile(r"(?:\.?/+)*([^/]*)")
-_ODD: Final = re.compile(r"[^\x21-\x7d]|[%?#]|\.\Z|\A\Z")
-"""Names that a file system or a reader may take for others: by case, as 8.3 names, as URLs."""
+_ODD: Final = re.compile(r"[%?#\0]|~\d|\A\.*\Z")
+"""Names that mean another one to vfat (8.3 names), to Node (URLs), or to all (``..``)."""
 
 _OF_PACKAGE: Final = "__init__."
 """A module may be meant whose package does not exist."""
@@ -65,7 +66,7 @@ class Names:
         """Yield the absolute words that may name something."""
         there = {*_Paths(self._absolute.values()).within("/"), ""}
         found = [one for one, path in self._absolute.items() if path in there]
-        self._left -= len(found)
+        self._count(len(found))
         return iter(found)
 
     def within(self, folder: str) -> Iterator[tuple[str, str]]:
@@ -73,12 +74,17 @@ class Names:
 
         Raises:
             OSError: the lookup failed.
+            HashingLimit: it would take too long.
         """
         if self.exhausted:
             return
         found = self._relative.within(folder)
-        self._left -= 1 + len(found)
+        self._count(1 + len(found))
         yield from ((word, os.path.join(folder, word)) for word in found)
+
+    def _count(self, lookups: int) -> None:
+        self._left -= lookups
+        spend(lookups * _LOOKUP)
 
 
 class _Paths:
@@ -100,7 +106,7 @@ class _Paths:
             return
         if first[1] not in self._groups:
             self._groups[first[1]] = {}
-            self._spellings.setdefault(first[1].lower(), []).append(first[1])
+            self._spellings.setdefault(_key(first[1]), []).append(first[1])
         self._groups[first[1]][path] = path[first.end() :].lstrip("/")
 
     def within(self, folder: str) -> list[str]:
@@ -121,7 +127,7 @@ class _Paths:
 
 
 def _listed(folder: str) -> frozenset[str] | None:
-    """Return the names in a folder in lower case, ``None`` if others may be found in it too."""
+    """Return the keys of the names in a folder, ``None`` if others may be found in it too."""
     try:
         names = os.listdir(folder)
     except OSError as error:
@@ -129,14 +135,20 @@ def _listed(folder: str) -> frozenset[str] | None:
         return None if error.errno in _CLOSED else frozenset()
     except ValueError:  # NUL in it: no such folder
         return frozenset()
-    lower = [one.lower() if one.isascii() else _in_ascii(one) for one in names]
-    return frozenset((*lower, *(_ENDING.sub("", one) for one in lower)))
+    keys = [_key(one) for one in names]
+    return frozenset((*keys, *(_ENDING.sub("", one) for one in keys)))
 
 
-def _in_ascii(name: str) -> str:
-    """Return the name in ASCII for which a file system that folds case may take another one."""
-    folded = unicodedata.normalize("NFKD", name).casefold()
-    return "".join(filter(str.isascii, folded))
+def _key(name: str) -> str:
+    """Return what is the same for all names that a file system may take for each other.
+
+    Some fold case and normalise, some ignore code points (CVE-2014-9390), vfat ignores dots at the
+    end. Names with the same key are only looked up.
+    """
+    if not name.isascii():
+        folded = unicodedata.normalize("NFKD", name).casefold()
+        name = "".join(filter(str.isascii, folded)) or folded
+    return name.lower().rstrip(". ")
 
 
 def folders_named(cwd: str, words: Iterable[str]) -> list[str] | Unpinned:

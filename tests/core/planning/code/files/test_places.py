@@ -12,7 +12,7 @@ import pytest
 
 from core.files.lookup import is_there
 from core.planning.code.files.places import MOST_FOLDERS, TOO_MANY, folders_named, paths_named
-from core.planning.paths.pins import Unpinned
+from core.planning.paths.pins import HashingLimit, Unpinned, hashing_at_most
 
 NOBODY = 65534
 _MANY = tuple(f"w{one}" for one in range(1_000))
@@ -51,10 +51,12 @@ def test_a_file_is_found_whatever_other_words_there_are(
         ("X", "x"),
         ("k", "\u212a"),  # the sign for kelvin
         ("naive", "nai\u0308ve"),
+        ("\u0419", "\u0438\u0306"),  # a letter in two ways
+        ("x.", "x"),  # vfat
         ("x", "x\u200d"),  # HFS+ and ext4 ignore it
         ("script", "script.js"),  # `node script`
         ("script", "script.TS"),
-        ("LONGNA~1", "long name"),  # vfat
+        ("LONGNA~1", "long name"),
         ("x?y", "x"),  # a URL for Node
         ("pkg/__init__.py", "pkg.py"),  # `python -m pkg`
     ],
@@ -147,11 +149,20 @@ def test_the_ninth_folder_is_one_as_well(tmp_path: Path) -> None:
 
 
 def test_more_than_can_be_looked_up_is_refused(tmp_path: Path) -> None:
-    """Each of these may be another name of something."""
-    words = [f"w{one}." for one in range(49_999)]
+    """Each of these may be the short name of a file (vfat)."""
+    words = [f"w~{one}" for one in range(9_999)]
 
     assert isinstance(paths_named([str(tmp_path)], words), list)
-    assert paths_named([str(tmp_path)], (*words, "x.")) is TOO_MANY
+    assert paths_named([str(tmp_path)], (*words, "x~1")) is TOO_MANY
+
+
+def test_lookups_count_as_work(tmp_path: Path) -> None:
+    """A short line is planned on the event loop, unless that takes long."""
+    words = [f"w~{one}" for one in range(1_000)]
+    with hashing_at_most(32 << 20):
+        paths_named([str(tmp_path)], words)
+    with hashing_at_most(8 << 20), pytest.raises(HashingLimit):
+        paths_named([str(tmp_path)], words)
 
 
 @pytest.mark.parametrize("seed", range(20))
