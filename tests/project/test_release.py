@@ -134,6 +134,7 @@ def test_a_dry_run_changes_nothing(repository: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.deep
 def test_a_release_is_a_commit_a_tag_and_artefacts(repository: Path) -> None:
     """The version is in every place that has one; the tag's text is the changelog's."""
     done = release(repository, "9.9.9")

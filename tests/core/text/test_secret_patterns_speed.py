@@ -44,6 +44,7 @@ def _unlike(seed: int) -> str | None:
     return None if all(same) else text
 
 
+@pytest.mark.deep
 def test_what_is_shown_is_what_the_slow_way_shows() -> None:
     """Over generated texts full of secrets, near-secrets, and odd letters."""
     assert [] == [text for seed in range(TEXTS) if (text := _unlike(SEED + seed)) is not None]
