@@ -196,6 +196,55 @@ def test_a_program_is_bound_whatever_words_there_are_before_it(
             pass
 
 
+@rows(
+    "line",
+    [
+        "flock lock {at}/x",
+        "find lock -exec {at}/x \\;",
+        "cd {at} && flock lock ./x",
+        "cat {at}/x | sh",
+        "time {at}/x",
+        "(cd {at}; ./x)",
+        "(cat {at}/x | sh)",
+        "python3 -c 'import os; os.system(\"{at}/x\")'",
+    ],
+)
+def test_a_program_in_shared_memory_is_bound(line: str) -> None:
+    """Whoever may write there may replace it, although devices are next to it."""
+    with TemporaryDirectory(dir="/dev/shm") as there, TemporaryDirectory() as folder:
+        for place in (folder, there):
+            (Path(place) / "lock").touch()
+        script(Path(there) / "x", "#!/bin/sh\necho good\n")
+        plan = planned(request(line.format(at=there), cwd=folder))
+        script(Path(there) / "new", "#!/bin/sh\necho evil\n")
+        (Path(there) / "new").rename(Path(there) / "x")
+        with pytest.raises(PlanDrift), verify(plan):
+            pass
+
+
+@rows(
+    "line",
+    [
+        "python3 -c 'import os; print(os.listdir(\"/proc/self/fd\"), {fd})'",
+        "(ls /proc/self/fd; echo {fd})",
+        "(ls /dev/fd; echo {fd})",
+        "(ls //proc/self/fd /tmp/../proc/self/fd /./proc/self/fd; echo {fd})",
+        "time ls -l /proc/self/fd/{fd} /dev/fd/{fd}",
+        "find lock -exec echo /proc/self/fd/{fd} \\;",
+    ],
+)
+def test_what_the_gateway_has_open_is_nothing_that_a_command_starts(line: str) -> None:
+    """Below /proc/self, a path means something else to a command than to its planner."""
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "lock").touch()
+        program = script(Path(folder) / "x", "#!/bin/sh\n")
+        with program.open() as opened:
+            fd = opened.fileno()
+        plan = planned(request(line.format(fd=fd), cwd=folder))
+        with program.open() as opened, verify(plan):
+            assert opened.fileno() == fd
+
+
 def test_an_alternative_shows_both_its_paths(tmp_path: Path) -> None:
     """A link on the search path keeps its own name next to the real one."""
     (tmp_path / "bin").mkdir()

@@ -13,7 +13,13 @@ from typing import Final
 from core.files.lookup import is_file
 from core.model.command import PinnedFile
 from core.planning.code.files.operands import Code, pin_script
-from core.planning.code.files.places import TOO_MANY, Names, folders_named, paths_named
+from core.planning.code.files.places import (
+    TOO_MANY,
+    Names,
+    folders_named,
+    leads_elsewhere,
+    paths_named,
+)
 from core.planning.code.files.search import Guesses
 from core.planning.code.words.assigned import filled, with_own_values
 from core.planning.code.words.parts import ENDS_OF_WORDS, resolved, tails
@@ -32,7 +38,6 @@ _MOST_TEXT: Final = 1 << 20
 _PATH = re.compile(r"(?:^|[\s;&|({])PATH=[\"']?([^\s;&|\"')]+)")
 _SOURCES = re.compile(r"(?:^|[\s;&|({])(?:\.|source)\s")
 _USUAL = ("/usr/bin", "/bin")
-_NO_FILES = ("/dev/", "/proc/", "/sys/")
 _TOO_MANY_FILES: Final = Unpinned(f"names more than {_MOST_FILES} files that may be code")
 
 
@@ -49,7 +54,8 @@ def code_named(text: str, cwd: str, search: SearchPath) -> Code | Unpinned:
     texts = with_own_values(text)
     if sum(map(len, texts)) > _MOST_TEXT:
         return TOO_MANY
-    said = dict.fromkeys(word for one in texts for word in ENDS_OF_WORDS.split(one) if word)
+    split = (word for one in texts for word in ENDS_OF_WORDS.split(one) if word)
+    said = dict.fromkeys(map(resolved, split))
     folders = folders_named(cwd, said)
     if isinstance(folders, Unpinned):
         return folders
@@ -169,13 +175,13 @@ def _pinned(paths: Iterable[str]) -> Code | Unpinned:
 
 def _may_be_code(path: str) -> bool:
     """Return whether a path leads to a file that users other than the administrator may replace."""
-    if path.startswith(_NO_FILES) or not is_file(path):
+    if leads_elsewhere(path) or not is_file(path):
         return False
     real = os.path.realpath(path)
-    return not (real.startswith(_NO_FILES) or in_system_directory(real))
+    return not (leads_elsewhere(real) or in_system_directory(real))
 
 
 def _looks_like_code(path: str, search: SearchPath, *, makes: bool) -> bool:
-    if not is_file(path) or in_system_directory(os.path.realpath(path)):
+    if not _may_be_code(path):
         return False
     return makes or _CODE_SUFFIX.fullmatch(path) is not None or search.may_start(path)

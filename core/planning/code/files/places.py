@@ -31,6 +31,7 @@ _FEW: Final = 16
 _DEEPEST: Final = 4
 """Folders in one word that are listed; a path may have thousands."""
 
+_MADE_UP: Final = re.compile(r"//?(?:proc|sys|dev(?!/shm(?:/|\Z)))(?:/|\Z)")
 _CLOSED: Final = frozenset((errno.EACCES, errno.EPERM))
 _FIRST: Final = re.compile(r"(?:\.?/+)*([^/]*)")
 _ODD: Final = re.compile(r"[%?#\0]|~\d|\A\.*\Z")
@@ -151,6 +152,14 @@ def _key(name: str) -> str:
     return name.lower().rstrip(". ")
 
 
+def leads_elsewhere(path: str) -> bool:
+    """Return whether a path means something else to a command, or the kernel makes it up.
+
+    Below ``/dev``, only ``/dev/shm`` has files of its own; ``/dev/fd`` leads to ``/proc``.
+    """
+    return _MADE_UP.match(os.path.normpath(path)) is not None
+
+
 def folders_named(cwd: str, words: Iterable[str]) -> list[str] | Unpinned:
     """Return the working folder and all folders named, within it or within each other."""
     names = Names(_places(words))
@@ -176,7 +185,7 @@ class _Folders:
     def add(self, path: str) -> None:
         # A shell leaves `link/..` for the folder above the link, other programs do not.
         for one in dict.fromkeys((os.path.normpath(path), *((path,) if ".." in path else ()))):
-            status = status_of(one)
+            status = None if leads_elsewhere(one) else status_of(one)
             if status is None or not stat.S_ISDIR(status.st_mode):
                 continue
             if (status.st_dev, status.st_ino) not in self._seen:
