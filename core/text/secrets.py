@@ -21,7 +21,7 @@ _BLANKS = r"(?:\s++|\\[nr])+"
 _KEY_LINE = r"(?:[A-Za-z0-9+/]{16,}={0,2}|=?[A-Za-z0-9+/]{1,15}={1,2})"
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-    rf"(?P<body>(?:{_BLANKS}(?:Proc-Type|DEK-Info|Version|Comment): [\w,. -]+)*"
+    rf"(?P<body>(?:{_BLANKS}(?:Proc-Type|DEK-Info|Version|Comment): [\w,. -]{{1,200}}){{0,8}}"
     rf"(?:{_BLANKS}{_KEY_LINE})+)"
 )
 _PEM_HEAD = re.compile("-----BEGIN ")

@@ -276,6 +276,7 @@ def test_the_value_of_an_option_is_found_by_the_bounds_of_the_vector() -> None:
         "alias.token=abc" * 13_000,
         "token" + " " * 200_000,
         "-----BEGIN PRIVATE KEY-----\n" * 7_000,
+        "-----BEGIN PRIVATE KEY-----\nVersion: a" * 5_000,
     ],
     ids=lambda text: text[:8],
 )
