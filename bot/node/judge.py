@@ -36,8 +36,9 @@ from core.model.policy import (
 from core.model.stdio import Capture
 from core.nodes.frames import Prepare, Prepared, Unprepared
 from core.nodes.prepared import PreparedPlans
+from core.planning.command import SHELL
 from core.planning.digest import bind
-from core.planning.planner import SHELL, Planner, Refusal
+from core.planning.planner import Planner, Refusal
 from core.policy.judge.reasons import WHY
 from core.policy.rules.compiled import Compiled
 from core.policy.rules.skills import skills_of

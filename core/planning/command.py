@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from core.model.command import PinnedFile, PlannedCommand
-from core.planning.code.files.became_program import may_start_others
+from core.planning.code.files.by_name import may_start_others
 from core.planning.code.files.caches import raises_rights, with_caches
 from core.planning.code.files.fed import with_fed
 from core.planning.code.files.operands import (
@@ -19,7 +19,7 @@ from core.planning.code.files.operands import (
     reached_files,
 )
 from core.planning.code.texts.found import joined
-from core.planning.code.texts.reached import by_options, by_vector
+from core.planning.code.texts.reached import by_options, by_text, by_vector
 from core.planning.code.words.arguments import code_folders, code_words, inline_text
 from core.planning.code.words.assigned import loads
 from core.planning.code.words.parts import ENDS_OF_WORDS
@@ -46,6 +46,8 @@ from core.programs.program import program_of
 from core.programs.shims import runs_code
 from core.programs.unwrap import DEEPEST_NESTING, Unwrapped, bound_vector, unwrap
 from core.programs.wrappers import names_of
+
+SHELL: Final = "/bin/sh"
 
 _CLOSED: Final = Exposure()
 _NOT_FOLDERS: Final = frozenset(("git",))
@@ -79,6 +81,31 @@ def plan_command(
     replaces = replaced(command, cwd)
     command = _steered(command, executable, cwd)
     return _linked(replace(command, replaces=replaces) if replaces else command, cwd)
+
+
+def plan_shell(text: str, cwd: str, home: str, search: SearchPath) -> PlannedCommand:
+    """Return the shell that runs a text as it is, bound to the files of code that it names."""
+    # A text that starts like an option would be read as one; `--` makes it the text again.
+    guard = ("--",) if text.startswith(("-", "+")) else ()
+    argv = (SHELL, "-c", *guard, text)
+    found = search.find(SHELL, cwd)
+    if isinstance(found, Unpinned):
+        return PlannedCommand(argv, None, found.why)
+    reached = by_text(text, {"HOME": home})
+    fed = reached_files(reached.files, cwd, reached.places, reached.made)
+    if "PATH=" in text:
+        fed = fed.and_also(programs_named(argv, cwd, search))
+    code = Code(code_named(text, cwd, search)).and_also(fed)
+    open_to = exposure(paths_of(code.files))
+    return PlannedCommand(
+        argv,
+        found,
+        operands=code.files,
+        exposed=open_to.folder,
+        writers=open_to.writers,
+        ahead=code.ahead,
+        cached=code.cached,
+    )
 
 
 def _inside(

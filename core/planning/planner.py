@@ -16,7 +16,6 @@ from core.model.command import (
     ExecPlan,
     ExecRequest,
     PinnedDirectory,
-    PinnedFile,
     PlannedCommand,
     Unreadable,
 )
@@ -24,9 +23,7 @@ from core.model.decision import DenialReason
 from core.model.policy import ExecHost, ExecPolicy
 from core.model.stdio import Environ
 from core.planning.code.files.fed import with_fed
-from core.planning.code.files.operands import code_named, programs_named, reached_files
-from core.planning.code.texts.reached import by_text
-from core.planning.command import plan_command
+from core.planning.command import plan_command, plan_shell
 from core.planning.digest import bind
 from core.planning.environment import Tables, account_of
 from core.planning.expand import (
@@ -36,18 +33,16 @@ from core.planning.expand import (
     entered,
     expand,
 )
+from core.planning.further_code import with_further_code
 from core.planning.git.line_effects import with_effects
 from core.planning.git.other_folder import OPTION, without_folder
 from core.planning.paths.pins import HashingLimit, Unpinned, hashing_at_most, pin_directory
 from core.planning.paths.search_path import DEFAULT_SEARCH_PATH, SearchPath
-from core.planning.paths.writable_by_others import exposure, paths_of
 from core.planning.request_checks import request_fault, terminal_fault
 from core.planning.terminal_part import terminal_argv, terminal_text
 from core.programs.neutral_environment import Pairs, everywhere_for, union
 from core.shell import reader
 from core.shell.working_directory import depends_on_surroundings
-
-SHELL = "/bin/sh"
 
 _SURROUNDINGS = frozenset(("HOME", "PWD", "OLDPWD", "CDPATH"))
 """Names by which a request could give ``cd``, ``~`` and ``$PWD`` another meaning to a shell."""
@@ -154,7 +149,8 @@ class Planner:
         if isinstance(line, Refusal):
             return line
         if isinstance(line, Unreadable):
-            shelled = (self._shell_command(request.line or "", cwd, home),)
+            home = dict(request.env).get("HOME", home)
+            shelled = (plan_shell(request.line or "", cwd.path, home, self._search),)
             return self._bound(request, policy, user, cwd, shelled, (), line)
         commands = self._commands(line if listed else self._moved_by_option(line), cwd)
         if isinstance(commands, Refusal):
@@ -240,29 +236,6 @@ class Planner:
         folder = entered(command.folder, found.folder)
         return command if folder is None else replace(command, argv=found.argv, folder=folder)
 
-    def _shell_command(self, text: str, cwd: PinnedDirectory, home: str) -> PlannedCommand:
-        # A text that starts like an option would be read as one; `--` makes it the text again.
-        guard = ("--",) if text.startswith(("-", "+")) else ()
-        argv = (SHELL, "-c", *guard, text)
-        found = self._search.find(SHELL, cwd.path)
-        if isinstance(found, PinnedFile):
-            reached = by_text(text, {"HOME": home})
-            fed = reached_files(reached.files, cwd.path, reached.places, reached.made)
-            if "PATH=" in text:
-                fed = fed.and_also(programs_named(argv, cwd.path, self._search))
-            files = tuple(dict.fromkeys((*code_named(text, cwd.path, self._search), *fed.files)))
-            open_to = exposure(paths_of(files))
-            return PlannedCommand(
-                argv,
-                found,
-                operands=files,
-                exposed=open_to.folder,
-                writers=open_to.writers,
-                ahead=fed.ahead,
-                cached=fed.cached,
-            )
-        return PlannedCommand(argv, None, found.why)
-
     def _environment(
         self, request: ExecRequest, user: str, commands: tuple[PlannedCommand, ...]
     ) -> Pairs:
@@ -309,7 +282,7 @@ class Planner:
             run_as=user,
             part=request.part,
         )
-        return bind(plan)
+        return bind(plan if request.part else with_further_code(plan, self._search))
 
 
 def _length(request: ExecRequest) -> int:
