@@ -38,7 +38,7 @@ _OPTION = re.compile(r"-[\w-]*")
 _ENDS_AS_SECRET = re.compile(rf"(?i:{WORD})\Z")
 _TAKES_CODE = re.compile(r"-\w*c")
 _NAMED = "secret"
-_LONGEST_WORD = len("private_key")
+_LONGEST_WORD = len("secret_key_base")
 _WHOLE_VALUE = re.compile(rf"(?!-)(?:{PLAIN}++|{DOLLAR})+")
 
 

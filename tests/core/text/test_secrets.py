@@ -30,6 +30,50 @@ def test_pieces_joined_are_the_text(canary: Canary) -> None:
 @rows(
     "text",
     [
+        '{"authorization":"Basic @"}',
+        "'Authorization': 'Token @'",
+        "os.environ['API_TOKEN'] = '@'",
+        'config["password"]="@"',
+        "API_TOKEN := @",
+        "API_TOKEN ?= @",
+        "API_TOKEN+=@",
+        "{'password': b'@'}",
+        'password=u"@"',
+        '{"name":"DB_PASSWORD","value":"@"}',
+        '{"name": "DB_PASSWORD", "value": "@"}',
+        "{'Name': 'API_KEY', 'Value': '@'}",
+        "ENCRYPTION_KEY=@",
+        "master_key: @",
+        "secret_key_base: @",
+        "--encryption-key @",
+    ],
+)
+def test_what_everyday_programs_print(text: str) -> None:
+    """Source code, makefiles, requests in logs, environments of containers."""
+    assert "hunter2" not in mask(text.replace("@", "hunter2hunter2"))
+
+
+@rows(
+    "code",
+    [
+        "a[token]= touch /tmp/x",
+        "token+= touch /tmp/x",
+        "a['token']= touch /tmp/x",
+        "master_key= touch /tmp/x",
+        "echo encryption_key:\ntouch /tmp/x",
+        "token=b; touch /tmp/x",
+        'echo "authorization"\ntouch /tmp/x',
+        "echo 'token',\n'value': touch /tmp/x",
+    ],
+)
+def test_none_of_these_forms_hides_a_command(code: str) -> None:
+    """What a shell would start after one of them is shown."""
+    assert "touch /tmp/x" in mask(code)
+
+
+@rows(
+    "text",
+    [
         "git commit -m 'token handling'",
         "PWD=/home/dev",
         "ssh://git@github.com/a/b.git",
