@@ -85,13 +85,14 @@ _CALL = re.compile(
 )
 _ALIAS = re.compile(r"(?:(?<![^\s;&|({'\"])alias[ \t][^\n;&|]*|alias\.[\w-]*)\Z")
 _SECRET_OPTION = re.compile(rf"--?[\w-]*{_WORD}", re.IGNORECASE)
+_PATH = re.compile(r"(?:\A|[ \t\n\r\v\f'\"`;|&<>(){}=])(?:~|\.\.?)?/[A-Za-z0-9._@+~/-]*\Z")
 _WHOLE_VALUE = re.compile(rf"(?!-){_CHARACTER}+")
 
 
-def pieces(text: str) -> Iterator[Piece]:
+def pieces(text: str, *, word: bool = False) -> Iterator[Piece]:
     """Cut a text as ``core.text.secrets`` did."""
     end = 0
-    for start, stop, kind in _spans(text):
+    for start, stop, kind in _spans(text, word=word):
         if stop <= end:
             continue
         if start > end:
@@ -106,10 +107,14 @@ def argument_pieces(argument: str, before: str = "") -> tuple[Piece, ...]:
     """Cut an argument as ``core.text.secrets`` did."""
     if _SECRET_OPTION.fullmatch(before) and _WHOLE_VALUE.fullmatch(argument):
         return (Piece(argument, "secret"),)
-    return tuple(pieces(argument))
+    return tuple(pieces(argument, word=True))
 
 
-def _spans(text: str) -> list[tuple[int, int, str]]:
+def _goes_on_a_path(text: str, start: int, secret: int) -> bool:
+    return start == secret and _PATH.search(text[:start]) is not None
+
+
+def _spans(text: str, *, word: bool) -> list[tuple[int, int, str]]:
     spans = [
         (*match.span(group), kind)
         for words in (text, _bare(text))
@@ -117,12 +122,15 @@ def _spans(text: str) -> list[tuple[int, int, str]]:
         for kind in (_SHAPES[int(group[1:])][0],)
         if not _CALL.search(match[group])
         and not (kind == "secret" and _ALIAS.search(text[: match.start()]))
+        and not (word and _goes_on_a_path(words, match.start(), match.start(group)))
     ]
     shown, places = _joined(text)
     for match, group in _matches(shown):
         kind = _SHAPES[int(group[1:])][0]
         at = next(one for one in places[match.start() :] if one >= 0)
         if _CALL.search(match[group]) or (kind == "secret" and _ALIAS.search(text[:at])):
+            continue
+        if word and _goes_on_a_path(shown, match.start(), match.start(group)):
             continue
         kept = [places[one] for one in range(*match.span(group))]
         for _, run in groupby(enumerate(kept), lambda pair: pair[1] - pair[0]):

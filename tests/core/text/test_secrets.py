@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.text.escape import redact
+from core.text.render import show_argv
 from core.text.secrets import argument_pieces, mask, pieces
 from tests.core.text.canaries import CANARIES, Canary
 from tests.support.tables import rows
@@ -69,6 +71,47 @@ def test_what_everyday_programs_print(text: str) -> None:
 def test_none_of_these_forms_hides_a_command(code: str) -> None:
     """What a shell would start after one of them is shown."""
     assert "touch /tmp/x" in mask(code)
+
+
+@rows(
+    "argv",
+    [
+        ("./sk-{}",),
+        ("sh", "/srv/app/ghp_{}"),
+        ("nice", "~/glpat-{}/x.sh"),
+        ("flock", "l", "../npm_{}{}"),
+        ("sh", "-c", "exec ./sk-{} now"),
+    ],
+)
+def test_a_program_that_is_called_like_a_token_is_shown(argv: tuple[str, ...]) -> None:
+    """Otherwise nobody would see which program runs; in what a program printed it is masked."""
+    words = tuple(one.format(*["a1b2c3d4e5f6a7b8"] * 2) for one in argv)
+    line = "time " + " ".join(words)
+
+    assert "[secret" not in show_argv(words).text
+    assert redact(line, code=True).text == line
+    assert "[secret" in mask(line)
+
+
+@rows(
+    "argument",
+    [
+        "https://example.com/sk-{}",
+        "api.example.com/ghp_{}",
+        "//registry.example.com/:_authToken=npm_{}{}",
+        "ghp_{}",
+        "token=./ghp_{}",
+        "Bearer /ghp_{}",
+        "https://x:ghp_{}@example.com/a",
+    ],
+)
+def test_a_token_that_is_in_no_path_is_masked(argument: str) -> None:
+    """An address is no path, and a value has a name."""
+    filled = argument.format(*["a1b2c3d4e5f6a7b8"] * 2)
+
+    assert "a1b2c3d4e5f6a7b8" not in "".join(
+        one.text for one in argument_pieces(filled) if not one.kind
+    )
 
 
 @rows(
