@@ -31,8 +31,8 @@ _ESCAPE: Final = (
     r"\x1b\[[0-?]*[ -/]*[@-~]|\\{1,4}(?:[nrt]|u000[adAD]|x0[adAD]|01[25])|%0[AaDd]|&\#x?\w{1,4};"
 )
 _INSIDE: Final = re.compile(
-    rf"(?:{_ESCAPE})++"
-    rf"|(?P<key>(?={_SIGN}{{0,39}}[\d+%]|{_SIGN}{{40}}){_SIGN}{{16,}}+(?:=|%3D){{0,2}}"
+    rf"(?:{_ESCAPE})"
+    rf"|(?P<key>(?={_SIGN}{{0,39}}[\d+%]|{_SIGN}{{40}}){_SIGN}{{16,}}(?:=|%3D){{0,2}}"
     rf"|{_SIGN}{{2,15}}(?:=|%3D){{1,2}})"
 )
 """Escapes, whose letters belong to no key; lines of a key, which are no words; its last one."""
