@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from core.model.command import PinnedFile, PlannedCommand
-from core.planning.code.files.became_program import may_start_others
+from core.planning.code.files.by_name import may_start_others
 from core.planning.code.files.caches import raises_rights, with_caches
 from core.planning.code.files.fed import with_fed
 from core.planning.code.files.named import code_named, programs_named, reached_files
@@ -42,10 +42,10 @@ from core.programs.shims import runs_code
 from core.programs.unwrap import DEEPEST_NESTING, Unwrapped, bound_vector, unwrap
 from core.programs.wrappers import names_of
 
-_CLOSED: Final = Exposure()
 SHELL: Final = "/bin/sh"
 """Reads the lines that nobody else can."""
 
+_CLOSED: Final = Exposure()
 _NOT_FOLDERS: Final = frozenset(("git",))
 """Programs that run code, but none that is in the working folder by default."""
 
@@ -81,7 +81,7 @@ def plan_command(
     return _linked(replace(command, replaces=replaces) if replaces else command, cwd)
 
 
-def plan_text(text: str, cwd: str, home: str, search: SearchPath) -> PlannedCommand:
+def plan_shell(text: str, cwd: str, home: str, search: SearchPath) -> PlannedCommand:
     """Return the shell that reads a text which nobody else can, with what the text leads to pinned.
 
     ``home`` is the home folder of the user as whom it runs.

@@ -23,7 +23,7 @@ from core.model.decision import DenialReason
 from core.model.policy import ExecHost, ExecPolicy
 from core.model.stdio import Environ
 from core.planning.code.files.fed import with_fed
-from core.planning.command import plan_command, plan_text
+from core.planning.command import plan_command, plan_shell
 from core.planning.digest import bind
 from core.planning.environment import Tables, account_of
 from core.planning.expand import (
@@ -33,6 +33,7 @@ from core.planning.expand import (
     entered,
     expand,
 )
+from core.planning.further_code import with_further_code
 from core.planning.git.line_effects import with_effects
 from core.planning.git.other_folder import OPTION, without_folder
 from core.planning.paths.pins import HashingLimit, Unpinned, hashing_at_most, pin_directory
@@ -154,7 +155,8 @@ class Planner:
         if isinstance(line, Refusal):
             return line
         if isinstance(line, Unreadable):
-            shelled = (plan_text(request.line or "", cwd.path, home, self._search),)
+            home = dict(request.env).get("HOME", home)
+            shelled = (plan_shell(request.line or "", cwd.path, home, self._search),)
             return self._bound(request, policy, user, cwd, shelled, (), line)
         commands = self._commands(line if listed else self._moved_by_option(line), cwd)
         if isinstance(commands, Refusal):
@@ -288,7 +290,7 @@ class Planner:
             run_as=user,
             part=request.part,
         )
-        return bind(plan)
+        return bind(plan if request.part else with_further_code(plan, self._search))
 
 
 def _length(request: ExecRequest) -> int:

@@ -11,9 +11,9 @@ from core.errors import HostUnavailable, PlanDrift
 from core.files.file_identity import FileIdentity, identity
 from core.files.lookup import check_looked, is_file, is_there
 from core.model.command import ExecPlan, PinnedDirectory, PinnedFile, PlannedCommand
-from core.planning.code.files.became_program import became_program
 from core.planning.code.files.operands import appeared
 from core.planning.digest import digest_of
+from core.planning.further_code import became_program
 from core.planning.paths.pins import FINGERPRINTS
 from core.planning.paths.symlinks import links_of
 from core.planning.replacing import replaced
@@ -191,10 +191,8 @@ def _see_same_surroundings(
 
 def _see_same_programs(plan: ExecPlan) -> None:
     """Check what nobody reads before a line starts: later, its own commands may make programs."""
-    for one in plan.commands:
-        at = one.cwd or plan.cwd
-        if why := became_program(one, at.path, unread=plan.unreadable is not None):
-            raise _Changed(why)
+    if why := became_program(plan):
+        raise _Changed(why)
 
 
 def _see_nothing_replaced(command: PlannedCommand, cwd: str) -> None:

@@ -16,14 +16,20 @@ PLAIN = r"[^\s'\"`$;|&<>(){}\[\]*?\\]"
 DOLLAR = r"\$(?![({'\"`])"
 WORD = (
     r"(?:password|passwd|passphrase|token|secret|api[_-]?key|access[_-]?key|secret[_-]?key"
-    r"|private[_-]?key|session[_-]?key|signing[_-]?key|account[_-]?key|credentials?"
+    r"|private[_-]?key|session[_-]?key|signing[_-]?key|account[_-]?key|encryption[_-]?key"
+    r"|master[_-]?key|secret[_-]?key[_-]?base|credentials?"
     r"|pass(?<![a-z]pass)|pwd(?<![a-z]pwd)(?!=[/.~])|auth(?<![a-z]auth))"
 )
 _NAMES = ("pass", "pwd", "token", "secret", "key", "credential", "auth")
 _USER = r"[^\s'\"`$;|&<>(){}\[\]*?\\/:@]"
 _USER_OR_SIGN = r"[^\s'\"`$;|&<>(){}\[\]*?\\/]"
 # Within a line: what begins the next line, or follows `NAME= `, is a command to a shell.
-_BLANKS = {"before": r"[^\S\n]*", "gap": r"[^\S\n]+", "to": r"(?::|=(?<=[\s\"']=))"}
+_BLANKS = {
+    "before": r"[^\S\n]*",
+    "gap": r"[^\S\n]+",
+    "to": r"(?:[:?]=|:|=(?<=[\s\"']=))",
+    "quote": r"(?:[bBuUrR]{0,2}[\"'])?",
+}
 _HEAD = {"more": "", "value": rf"(?!\$)(?:{PLAIN}|{DOLLAR}){{3}}"}
 _WHOLE = {"more": ",", "value": f"{_HEAD['value']}(?:{PLAIN}++|{DOLLAR})*"}
 
@@ -127,7 +133,8 @@ SHAPES = (
     Shape(
         "credentials",
         "authorization",
-        r"(?i:authorization(?<!\wauthorization)(?:{before}{to}{before}|=)(?:[a-z]+{gap})?)({value})",
+        r"(?i:authorization(?<!\wauthorization)(?:[\"']?{before}{to}{before}|=)[\"']?(?:[a-z]+{gap})?)"
+        r"({value})",
     ),
     Shape(
         "bearer token",
@@ -141,7 +148,14 @@ SHAPES = (
         "-u",
         r"-(?<=\s-)(?:u|-user)[ =]?[\w.@-]+:((?!\d+(?:\s|$)){value})",
     ),
-    Shape("secret", _NAMES, r"(?i:{word}(?:[\"']?{before}{to}{before}|=)[\"']?)({value})"),
+    Shape(
+        "secret", _NAMES, r"(?i:{word}[\"'],{before}[\"']value[\"']{before}:{before}[\"'])({value})"
+    ),
+    Shape(
+        "secret",
+        _NAMES,
+        r"(?i:{word}(?:[\"']?\]?{before}{to}{before}|[\"']?\]?\+?=){quote})({value})",
+    ),
     Shape(
         "secret",
         _NAMES,

@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
+from string import ascii_letters, digits, whitespace
 
 from core.shell.unread_commands import cut
 from core.text.readings import readings
@@ -21,7 +22,7 @@ _BLANKS = r"(?:\s++|\\[nr])+"
 _KEY_LINE = r"(?:[A-Za-z0-9+/]{16,}={0,2}|=?[A-Za-z0-9+/]{1,15}={1,2})"
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-    rf"(?P<body>(?:{_BLANKS}(?:Proc-Type|DEK-Info|Version|Comment): [\w,. -]+)*"
+    rf"(?P<body>(?:{_BLANKS}(?:Proc-Type|DEK-Info|Version|Comment): [\w,. -]{{1,200}}){{0,8}}"
     rf"(?:{_BLANKS}{_KEY_LINE})+)"
 )
 _PEM_HEAD = re.compile("-----BEGIN ")
@@ -37,8 +38,11 @@ _ALIAS = re.compile(r"(?<![^\s;&|({'\"])alias[ \t][^\n;&|]*|alias\.[\w-]*")
 _OPTION = re.compile(r"-[\w-]*")
 _ENDS_AS_SECRET = re.compile(rf"(?i:{WORD})\Z")
 _TAKES_CODE = re.compile(r"-\w*c")
+_OF_A_PATH = f"{ascii_letters}{digits}._@+~/-"
+_BEFORE_A_PATH = f"{whitespace}'\"`;|&<>(){{}}="
+_LONGEST_PATH = 4_096
 _NAMED = "secret"
-_LONGEST_WORD = len("private_key")
+_LONGEST_WORD = len("secret_key_base")
 _WHOLE_VALUE = re.compile(rf"(?!-)(?:{PLAIN}++|{DOLLAR})+")
 
 
@@ -55,13 +59,14 @@ def mark(kind: str) -> str:
     return f"[secret: {kind}]"
 
 
-def pieces(text: str, *, code: bool = False) -> Iterator[Piece]:
+def pieces(text: str, *, code: bool = False, word: bool = False) -> Iterator[Piece]:
     """Cut ``text`` into open stretches and secrets; joined again they are ``text``.
 
-    In ``code`` for a shell, a line that it would run is open, even in what looks like a key.
+    In ``code`` for a shell, a line that it would run is open, even in what looks like a key; there
+    and in a ``word`` of a command, so is the name of a file.
     """
     end = 0
-    for begin, stop, kind in _spans(text, code=code):
+    for begin, stop, kind in _spans(text, code=code, word=word):
         start = max(begin, end)
         if start >= stop:
             continue
@@ -80,7 +85,7 @@ def argument_pieces(argument: str, before: str = "") -> tuple[Piece, ...]:
     """
     if _takes_secret(before) and _WHOLE_VALUE.fullmatch(argument):
         return (Piece(argument, _NAMED),)
-    return tuple(pieces(argument, code=_TAKES_CODE.fullmatch(before) is not None))
+    return tuple(pieces(argument, code=_TAKES_CODE.fullmatch(before) is not None, word=True))
 
 
 def vector_pieces(argv: tuple[str, ...]) -> Iterator[tuple[Piece, ...]]:
@@ -123,7 +128,7 @@ def _takes_secret(option: str) -> bool:
     return _ENDS_AS_SECRET.search(option, max(1, len(option) - _LONGEST_WORD)) is not None
 
 
-def _spans(text: str, *, code: bool) -> list[tuple[int, int, str]]:
+def _spans(text: str, *, code: bool, word: bool) -> list[tuple[int, int, str]]:
     aliases = [found.span() for found in _ALIAS.finditer(text)] if "alias" in text else []
     spans = [
         (*span, kind)
@@ -132,6 +137,7 @@ def _spans(text: str, *, code: bool) -> list[tuple[int, int, str]]:
         if not (
             _CALL.search(match[1])
             or (kind == _NAMED and _is_within(reading.place(match.start()), aliases))
+            or ((code or word) and _names_a_file(match))
         )
         for span in reading.spans(*match.span(1))
     ]
@@ -140,6 +146,17 @@ def _spans(text: str, *, code: bool) -> list[tuple[int, int, str]]:
         lines = _PEM_LINE.finditer(text, *block.span("body"))
         spans.extend((*line.span(), "private key") for line in lines if line[0] not in run)
     return sorted(spans, key=lambda span: (span[0], -span[1], span[2]))
+
+
+def _names_a_file(match: re.Match[str]) -> bool:
+    """Return whether what looks like a token goes on a path, which may be that of a program."""
+    start = match.start()
+    if start != match.start(1):
+        return False
+    before = match.string[max(0, start - _LONGEST_PATH) : start]
+    path = before[len(before.rstrip(_OF_A_PATH)) :]
+    apart = before[: len(before) - len(path)][-1:]
+    return path.startswith(("/", "./", "../", "~/")) and (not apart or apart in _BEFORE_A_PATH)
 
 
 def _run_in(text: str) -> frozenset[str]:

@@ -1,6 +1,8 @@
 """A running gateway notices that others can enter its home, and then runs nothing."""
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +59,38 @@ def test_nothing_runs_once_the_database_is_another_file(tmp_path: Path) -> None:
     assert (before[0], after[0]) == (0, 0), (before, after)
     assert without[0] == 3, without
     assert f"{database} cannot be checked: No such file" in without[1]
+
+
+def test_nothing_runs_once_the_log_of_the_database_is_gone(tmp_path: Path) -> None:
+    """All that was stored since the start is in it; a clean stop writes it into the database."""
+    with running_gateway(tmp_path / "home") as gateway:
+        before = ran(gateway)
+        (gateway.home / "state.db-wal").unlink()
+        without = ran(gateway)
+        gateway.stop()
+        gateway.start()
+        after = ran(gateway)
+        history = json.loads(gateway.cli("history", "--json").stdout)
+
+    assert (before[0], after[0]) == (0, 0), (before, after)
+    assert without[0] == 3, without
+    assert "state.db-wal cannot be checked: No such file" in without[1]
+    assert len(history) == 3, history  # one of them was refused
+
+
+def test_what_an_operator_does_to_the_database_locks_nothing(tmp_path: Path) -> None:
+    """To copy it, to back it up, to vacuum it or to write its log back replaces no file."""
+    with running_gateway(tmp_path / "home") as gateway:
+        database = gateway.home / "state.db"
+        (tmp_path / "copy").write_bytes(database.read_bytes())
+        other = sqlite3.connect(database)
+        with closing(other), closing(sqlite3.connect(tmp_path / "backup")) as backup:
+            other.backup(backup)
+            other.execute("VACUUM")
+            other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        after = ran(gateway)
+
+    assert after[0] == 0, after
 
 
 def test_what_waits_does_not_start_in_an_open_home(tmp_path: Path) -> None:

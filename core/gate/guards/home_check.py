@@ -1,8 +1,8 @@
 """Notice that the home of a running gateway is no longer its user's alone, or lost its database.
 
 What the start refuses (``bot.settings.home``, ``core.ipc.unix``) must not arise later: whoever may
-write to the home can replace every file that the gateway obeys. And where the database's file was
-removed or replaced, the gateway goes on in one that nobody finds again after it has ended.
+write to the home can replace every file that the gateway obeys. And where a file of the
+database was removed or replaced, the gateway goes on in one that nobody finds after its end.
 """
 
 import os
@@ -11,34 +11,62 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _OTHERS = 0o077
+_BESIDE = ("-wal", "-shm")
+"""What SQLite keeps beside a database for as long as a gateway has it open."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Database:
-    """The database's file as it was opened."""
+class _File:
+    """One of the database's files as it was opened; ``linked`` if its path may be a link."""
 
     path: str
     device: int
     inode: int
+    linked: bool
 
     @classmethod
-    def of(cls, path: Path) -> "_Database":
-        status = path.stat()
-        return cls(str(path), status.st_dev, status.st_ino)
+    def of(cls, path: str, *, linked: bool = False) -> "_File":
+        status = os.stat(path, follow_symlinks=linked)  # noqa: PTH116 - as in ``fault``
+        return cls(path, status.st_dev, status.st_ino, linked)
 
     def fault(self) -> str:
         try:
-            status = os.stat(self.path)  # noqa: PTH116 - plain strings before each spawn
+            # Plain strings before each spawn.
+            status = os.stat(self.path, follow_symlinks=self.linked)  # noqa: PTH116
         except OSError as error:
-            what = f"{self.path} cannot be checked: {error.strerror}"
-        else:
-            if (status.st_dev, status.st_ino) == (self.device, self.inode):
-                return ""
-            what = f"{self.path} is not the file that the gateway opened"
-        return (
+            return f"{self.path} cannot be checked: {error.strerror}"
+        if (status.st_dev, status.st_ino) != (self.device, self.inode):
+            return f"{self.path} is not the file that the gateway opened"
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Database:
+    """The database's files as they were opened: what is stored is first in that of the log."""
+
+    files: tuple[_File, ...]
+
+    @classmethod
+    def of(cls, path: Path) -> "_Database":
+        # SQLite names the files beside it after where a link leads.
+        real = os.path.realpath(path)
+        named = (_File.of(str(path), linked=True), _File.of(real))
+        beside = (f"{real}{suffix}" for suffix in _BESIDE)
+        return cls((*named, *(_File.of(one) for one in beside if os.path.lexists(one))))
+
+    def fault(self) -> str:
+        what = next(filter(None, (one.fault() for one in self.files)), "") or self._emptied()
+        return what and (
             f"{what}, so what is stored now would be lost. Stop the gateway, put the database or a "
             "backup of it back, and start it again"
         )
+
+    def _emptied(self) -> str:
+        path = self.files[0].path
+        try:
+            return "" if os.stat(path).st_size else f"{path} was emptied"  # noqa: PTH116 - as above
+        except OSError as error:
+            return f"{path} cannot be checked: {error.strerror}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +80,7 @@ class HomeCheck:
 
     @classmethod
     def of(cls, home: Path, database: Path | None = None) -> "HomeCheck":
-        """Remember which folder it is, and which file the open database has.
+        """Remember which folder it is, and which files the open database has.
 
         Raises:
             OSError: one of them does not exist.
@@ -62,7 +90,7 @@ class HomeCheck:
         return cls(str(home), status.st_dev, status.st_ino, held)
 
     def fault(self) -> str:
-        """Return what is wrong now and what to do, or an empty string; two stats at most."""
+        """Return what is wrong now and what to do, or an empty string; six stats at most."""
         return self._fault() or ("" if self.database is None else self.database.fault())
 
     def _fault(self) -> str:

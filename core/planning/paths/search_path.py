@@ -6,7 +6,7 @@
 import copy
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from core.model.command import PinnedFile, PlannedCommand
@@ -31,8 +31,16 @@ class SearchPath:
         self.text = ":".join(absolute)
         real = (os.path.realpath(directory) for directory in absolute)
         self._directories = tuple(dict.fromkeys(d for d in real if os.path.isdir(d)))
+        self._others = tuple(d for d in self._directories if not in_system_directory(f"{d}/"))
         self._made: frozenset[str] = frozenset()
         self._may_make_any = False
+        self._known: Mapping[str, PinnedFile] = {}
+
+    def with_known(self, known: Mapping[str, PinnedFile]) -> "SearchPath":
+        """Return the path with the programs of plain names that are known without a search."""
+        found = copy.copy(self)
+        found._known = known  # noqa: SLF001 - its own copy
+        return found
 
     def after(self, command: PlannedCommand, cwd: str) -> "SearchPath":
         """Return the path for what follows a command, which may make files executable."""
@@ -43,6 +51,17 @@ class SearchPath:
         following._made = self._made | made  # noqa: SLF001 - its own copy
         following._may_make_any |= not made  # noqa: SLF001 - its own copy
         return following
+
+    @property
+    def has_others(self) -> bool:
+        """Return whether there is a folder that is not the operating system's."""
+        return bool(self._others)
+
+    def has_another(self, name: str) -> bool:
+        """Return whether a folder that is not the operating system's has a file of a plain name."""
+        if not name or "/" in name:
+            return False
+        return any(os.access(f"{one}/{name}", os.F_OK) for one in self._others)
 
     def may_start(self, path: str) -> bool:
         """Return whether a file is executable, or an earlier command of the line may make it so."""
@@ -56,6 +75,8 @@ class SearchPath:
         """
         if "/" in name:
             return self._find_at(os.path.join(cwd, name))
+        if name in self._known:
+            return self._known[name]
         for directory in self._directories:
             path = f"{directory}/{name}"
             if not os.access(path, os.F_OK):  # an exception for each absent file costs 3 times that

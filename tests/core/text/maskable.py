@@ -15,10 +15,14 @@ _LEADS = (
 _NAMES = (
     *("password", "PASSWD", "passphrase", "token", "secret", "\u017fecret", "api_key", "apikey"),
     *("access-key", "secret_key", "private-key", "session_key", "signingkey", "account_key"),
+    *("encryption_key", "MasterKey", "secret_key_base"),
     *("credential", "credentials", "pass", "bypass", "pwd", "PWD", "auth", "oauth", "xpass"),
     *("aP\u0130key", "ap\u0131key", "\u017fe\u017f\u017fion_\u212aey", "\u017fpass", "to\u212aen"),
 )  # fmt: skip
-_JOINS = ("=", ":", " = ", ' : "', "='", '": "', " ", "\t", "  '", "\n", " =\u00a0", "\u2003", "==")
+_JOINS = (
+    *("=", ":", " = ", ' : "', "='", '": "', " ", "\t", "  '", "\n", " =\u00a0", "\u2003", "=="),
+    *('","value":"', "', 'Value' : '", " := ", "?=", "'] = '", "]+=", "=b'", ': R"'),
+)  # fmt: skip
 _VALUES = (
     *("abc", "ab", "hunter2", "$HOME", "$(id)", "a$(b)", "$x", "a$b$c", "a/b+c=", "1234", "12345 "),
     *("eval+x", "xeval+y", "do~", "system!", "evalbytes+1", "%x-", "%xa", "-abc", "'", '"', "`"),

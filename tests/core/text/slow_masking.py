@@ -20,11 +20,13 @@ _VALUE = rf"(?!\$){_CHARACTER}{{3,}}"
 _USER = r"[^\s'\"`$;|&<>(){}\[\]*?\\/:@]"
 _WORD = (
     r"(?:password|passwd|passphrase|token|secret|api[_-]?key|access[_-]?key|secret[_-]?key"
-    r"|private[_-]?key|session[_-]?key|signing[_-]?key|account[_-]?key|credentials?"
+    r"|private[_-]?key|session[_-]?key|signing[_-]?key|account[_-]?key|encryption[_-]?key"
+    r"|master[_-]?key|secret[_-]?key[_-]?base|credentials?"
     r"|(?<![a-z])(?:pass|pwd(?!=[/.~])|auth))"
 )
 _GAP = r"[^\S\n]"
-_TO = rf"(?:{_GAP}*:{_GAP}*|(?:{_GAP}+|(?<=[\"'])){_GAP}*={_GAP}*|=)"
+_APART = rf"(?:{_GAP}*[:?]={_GAP}*|{_GAP}*:{_GAP}*|(?:{_GAP}+|(?<=[\"'])){_GAP}*={_GAP}*)"
+_QUOTE = r"(?:[bBuUrR]{0,2}[\"'])?"
 _BLANKS = r"(?:\s|\\[nr])+"
 _KEY_LINE = r"(?:[A-Za-z0-9+/]{16,}={0,2}|=?[A-Za-z0-9+/]{1,15}={1,2})"
 
@@ -47,24 +49,33 @@ _SHAPES: tuple[tuple[str, str], ...] = (
     ("API key", r"(?<![A-Za-z0-9])(?P<{}>hf_[A-Za-z0-9]{{30,}}|do[opr]_v1_[a-f0-9]{{40,}})"),
     ("SendGrid key", r"(?<![A-Za-z0-9])(?P<{}>SG\.[\w-]{{16,}}\.[\w-]{{16,}})"),
     ("JWT", r"(?<![\w-])(?P<{}>eyJ[\w-]{{5,}}\.[\w-]{{5,}}\.[\w-]*)"),
-    ("credentials", r"(?i:\bauthorization(?:{to})(?:[a-z]+{gap}+)?)(?P<{}>" + "{value})"),
+    (
+        "credentials",
+        r"(?i:\bauthorization(?:[\"']?{apart}|=)[\"']?(?:[a-z]+{gap}+)?)(?P<{}>{value})",
+    ),
     ("bearer token", r"(?i:\bbearer{gap}+)(?P<{}>[A-Za-z0-9._~+/=-]{{8,}})"),
     ("URL credentials", r"://(?P<{}>{user}{{0,200}}:(?:{user}|[:@]){{1,200}})(?=@)"),
     ("URL credentials", r"://(?P<{}>{user}{{16,200}})(?=@)"),
     ("password", r"(?<=\s)(?:-u|--user)[ =]?[\w.@-]+:(?P<{}>(?!\d+(?:\s|$)){value})"),
-    ("secret", r"(?i:{word}(?:[\"']?{to})[\"']?)(?P<{}>{value})"),
+    ("secret", r"(?i:{word}[\"'],{gap}*[\"']value[\"']{gap}*:{gap}*[\"'])(?P<{}>{value})"),
+    ("secret", r"(?i:{word}(?:[\"']?\]?{apart}|[\"']?\]?\+?=){quote})(?P<{}>{value})"),
     ("secret", r"(?i:(?<!-)--(?!-)[\w-]{{0,40}}?{word}{gap}+[\"']?)(?P<{}>(?!-){value})"),
 )
 
+_PARTS = {
+    "value": _VALUE,
+    "user": _USER,
+    "word": _WORD,
+    "gap": _GAP,
+    "apart": _APART,
+    "quote": _QUOTE,
+}
 _ALL = re.compile(
-    "|".join(
-        pattern.format(f"s{number}", value=_VALUE, user=_USER, word=_WORD, gap=_GAP, to=_TO)
-        for number, (_, pattern) in enumerate(_SHAPES)
-    )
+    "|".join(pattern.format(f"s{number}", **_PARTS) for number, (_, pattern) in enumerate(_SHAPES))
 )
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-    rf"(?P<body>(?:{_BLANKS}(?:Proc-Type|DEK-Info|Version|Comment): [\w,. -]+)*"
+    rf"(?P<body>(?:{_BLANKS}(?:Proc-Type|DEK-Info|Version|Comment): [\w,. -]{{1,200}}){{0,8}}"
     rf"(?:{_BLANKS}{_KEY_LINE})+)"
 )
 _PEM_LINE = re.compile(rf"(?:(?<=\s)|(?<=\\[nr])){_KEY_LINE}")
@@ -74,13 +85,14 @@ _CALL = re.compile(
 )
 _ALIAS = re.compile(r"(?:(?<![^\s;&|({'\"])alias[ \t][^\n;&|]*|alias\.[\w-]*)\Z")
 _SECRET_OPTION = re.compile(rf"--?[\w-]*{_WORD}", re.IGNORECASE)
+_PATH = re.compile(r"(?:\A|[ \t\n\r\v\f'\"`;|&<>(){}=])(?:~|\.\.?)?/[A-Za-z0-9._@+~/-]*\Z")
 _WHOLE_VALUE = re.compile(rf"(?!-){_CHARACTER}+")
 
 
-def pieces(text: str) -> Iterator[Piece]:
+def pieces(text: str, *, word: bool = False) -> Iterator[Piece]:
     """Cut a text as ``core.text.secrets`` did."""
     end = 0
-    for start, stop, kind in _spans(text):
+    for start, stop, kind in _spans(text, word=word):
         if stop <= end:
             continue
         if start > end:
@@ -95,10 +107,14 @@ def argument_pieces(argument: str, before: str = "") -> tuple[Piece, ...]:
     """Cut an argument as ``core.text.secrets`` did."""
     if _SECRET_OPTION.fullmatch(before) and _WHOLE_VALUE.fullmatch(argument):
         return (Piece(argument, "secret"),)
-    return tuple(pieces(argument))
+    return tuple(pieces(argument, word=True))
 
 
-def _spans(text: str) -> list[tuple[int, int, str]]:
+def _goes_on_a_path(text: str, start: int, secret: int) -> bool:
+    return start == secret and _PATH.search(text[:start]) is not None
+
+
+def _spans(text: str, *, word: bool) -> list[tuple[int, int, str]]:
     spans = [
         (*match.span(group), kind)
         for words in (text, _bare(text))
@@ -106,12 +122,15 @@ def _spans(text: str) -> list[tuple[int, int, str]]:
         for kind in (_SHAPES[int(group[1:])][0],)
         if not _CALL.search(match[group])
         and not (kind == "secret" and _ALIAS.search(text[: match.start()]))
+        and not (word and _goes_on_a_path(words, match.start(), match.start(group)))
     ]
     shown, places = _joined(text)
     for match, group in _matches(shown):
         kind = _SHAPES[int(group[1:])][0]
         at = next(one for one in places[match.start() :] if one >= 0)
         if _CALL.search(match[group]) or (kind == "secret" and _ALIAS.search(text[:at])):
+            continue
+        if word and _goes_on_a_path(shown, match.start(), match.start(group)):
             continue
         kept = [places[one] for one in range(*match.span(group))]
         for _, run in groupby(enumerate(kept), lambda pair: pair[1] - pair[0]):

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.text.escape import redact
+from core.text.render import show_argv
 from core.text.secrets import argument_pieces, mask, pieces
 from tests.core.text.canaries import CANARIES, Canary
 from tests.support.tables import rows
@@ -25,6 +27,91 @@ def test_each_shape_is_masked(canary: Canary) -> None:
 def test_pieces_joined_are_the_text(canary: Canary) -> None:
     """Cutting loses nothing: what runs is unchanged."""
     assert "".join(piece.text for piece in pieces(canary.text)) == canary.text
+
+
+@rows(
+    "text",
+    [
+        '{"authorization":"Basic @"}',
+        "'Authorization': 'Token @'",
+        "os.environ['API_TOKEN'] = '@'",
+        'config["password"]="@"',
+        "API_TOKEN := @",
+        "API_TOKEN ?= @",
+        "API_TOKEN+=@",
+        "{'password': b'@'}",
+        'password=u"@"',
+        '{"name":"DB_PASSWORD","value":"@"}',
+        '{"name": "DB_PASSWORD", "value": "@"}',
+        "{'Name': 'API_KEY', 'Value': '@'}",
+        "ENCRYPTION_KEY=@",
+        "master_key: @",
+        "secret_key_base: @",
+        "--encryption-key @",
+    ],
+)
+def test_what_everyday_programs_print(text: str) -> None:
+    """Source code, makefiles, requests in logs, environments of containers."""
+    assert "hunter2" not in mask(text.replace("@", "hunter2hunter2"))
+
+
+@rows(
+    "code",
+    [
+        "a[token]= touch /tmp/x",
+        "token+= touch /tmp/x",
+        "a['token']= touch /tmp/x",
+        "master_key= touch /tmp/x",
+        "echo encryption_key:\ntouch /tmp/x",
+        "token=b; touch /tmp/x",
+        'echo "authorization"\ntouch /tmp/x',
+        "echo 'token',\n'value': touch /tmp/x",
+    ],
+)
+def test_none_of_these_forms_hides_a_command(code: str) -> None:
+    """What a shell would start after one of them is shown."""
+    assert "touch /tmp/x" in mask(code)
+
+
+@rows(
+    "argv",
+    [
+        ("./sk-{}",),
+        ("sh", "/srv/app/ghp_{}"),
+        ("nice", "~/glpat-{}/x.sh"),
+        ("flock", "l", "../npm_{}{}"),
+        ("sh", "-c", "exec ./sk-{} now"),
+    ],
+)
+def test_a_program_that_is_called_like_a_token_is_shown(argv: tuple[str, ...]) -> None:
+    """Otherwise nobody would see which program runs; in what a program printed it is masked."""
+    words = tuple(one.format(*["a1b2c3d4e5f6a7b8"] * 2) for one in argv)
+    line = "time " + " ".join(words)
+
+    assert "[secret" not in show_argv(words).text
+    assert redact(line, code=True).text == line
+    assert "[secret" in mask(line)
+
+
+@rows(
+    "argument",
+    [
+        "https://example.com/sk-{}",
+        "api.example.com/ghp_{}",
+        "//registry.example.com/:_authToken=npm_{}{}",
+        "ghp_{}",
+        "token=./ghp_{}",
+        "Bearer /ghp_{}",
+        "https://x:ghp_{}@example.com/a",
+    ],
+)
+def test_a_token_that_is_in_no_path_is_masked(argument: str) -> None:
+    """An address is no path, and a value has a name."""
+    filled = argument.format(*["a1b2c3d4e5f6a7b8"] * 2)
+
+    assert "a1b2c3d4e5f6a7b8" not in "".join(
+        one.text for one in argument_pieces(filled) if not one.kind
+    )
 
 
 @rows(
@@ -276,6 +363,7 @@ def test_the_value_of_an_option_is_found_by_the_bounds_of_the_vector() -> None:
         "alias.token=abc" * 13_000,
         "token" + " " * 200_000,
         "-----BEGIN PRIVATE KEY-----\n" * 7_000,
+        "-----BEGIN PRIVATE KEY-----\nVersion: a" * 5_000,
     ],
     ids=lambda text: text[:8],
 )

@@ -12,14 +12,16 @@ from typing import Final
 
 from core.files.lookup import is_file
 from core.model.command import PinnedFile
-from core.planning.code.files.operands import Code, pin_script
-from core.planning.code.files.places import (
+from core.planning.code.files.bulk_lookup import (
+    MOST_FILES,
     TOO_MANY,
+    TOO_MANY_FILES,
     Names,
     folders_named,
     leads_elsewhere,
     paths_named,
 )
+from core.planning.code.files.operands import Code, pin_script
 from core.planning.code.files.search import Guesses
 from core.planning.code.words.assigned import filled, with_own_values
 from core.planning.code.words.parts import ENDS_OF_WORDS, resolved, tails
@@ -31,14 +33,12 @@ _CODE_SUFFIX = re.compile(
     r".*\.(?:sh|bash|zsh|py|pyz|js|mjs|cjs|ts|rb|pl|pm|php|lua|tcl|awk|sed|mk|sql|R|jl|ps1)",
     re.DOTALL,
 )
-_MOST_FILES: Final = 1024
 _MOST_TEXT: Final = 1 << 20
 """Characters of a text with its variables filled in."""
 
 _PATH = re.compile(r"(?:^|[\s;&|({])PATH=[\"']?([^\s;&|\"')]+)")
 _SOURCES = re.compile(r"(?:^|[\s;&|({])(?:\.|source)\s")
 _USUAL = ("/usr/bin", "/bin")
-_TOO_MANY_FILES: Final = Unpinned(f"names more than {_MOST_FILES} files that may be code")
 
 
 def code_named(text: str, cwd: str, search: SearchPath) -> Code | Unpinned:
@@ -169,8 +169,8 @@ def _pinned(paths: Iterable[str]) -> Code | Unpinned:
     """Pin files, each once, apart from those that cannot be pinned."""
     pins = (pin_script(path) for path in dict.fromkeys(paths))
     kept = (pin for pin in pins if isinstance(pin, PinnedFile))
-    files = dict.fromkeys(islice(kept, _MOST_FILES + 1))
-    return _TOO_MANY_FILES if len(files) > _MOST_FILES else Code(tuple(files))
+    files = dict.fromkeys(islice(kept, MOST_FILES + 1))
+    return TOO_MANY_FILES if len(files) > MOST_FILES else Code(tuple(files))
 
 
 def _may_be_code(path: str) -> bool:

@@ -11,8 +11,8 @@ from itertools import chain, islice
 from typing import TypeVar
 
 from core.model.command import PinnedFile, PlannedCommand
+from core.planning.code.files.bulk_lookup import TOO_MANY, folders_named
 from core.planning.code.files.own_output import written_by
-from core.planning.code.files.places import TOO_MANY, folders_named
 from core.planning.code.files.search import Search, stays_absent
 from core.planning.code.words.arguments import code_folders, code_words, entered
 from core.planning.code.words.parts import CodeWord

@@ -58,6 +58,17 @@ def test_a_home_of_another_user_is_told(tmp_path: Path) -> None:
     assert f"now belongs to uid {NOBODY}" in fault
 
 
+def beside(database: Path) -> Path:
+    """Return the file of the log, where what is stored is first."""
+    return database.with_name("state.db-wal")
+
+
+def _linked(database: Path) -> None:
+    """Put a link in its place: after a restart, the log would be looked for beside its target."""
+    database.rename(database.with_name("moved"))
+    database.symlink_to("moved")
+
+
 def _renamed(database: Path) -> None:
     """Put another file in its place, as a restore under a running gateway does."""
     other = database.with_name("backup")
@@ -72,6 +83,11 @@ def _renamed(database: Path) -> None:
         (lambda database: database.write_bytes(b"more"), ""),
         (lambda database: database.unlink(), "cannot be checked: No such file or directory"),
         (_renamed, "is not the file that the gateway opened"),
+        (_linked, "is not the file that the gateway opened"),
+        (lambda database: database.write_bytes(b""), "was emptied"),
+        (lambda database: beside(database).unlink(), "state.db-wal cannot be checked: No such"),
+        (lambda database: _renamed(beside(database)), "state.db-wal is not the file"),
+        (lambda database: beside(database).write_bytes(b""), ""),  # a checkpoint empties it
     ],
 )
 def test_a_database_that_is_no_longer_the_one_that_is_open(
@@ -81,6 +97,7 @@ def test_a_database_that_is_no_longer_the_one_that_is_open(
     tmp_path.chmod(0o700)
     database = tmp_path / "state.db"
     database.write_bytes(b"rows")
+    beside(database).write_bytes(b"more rows")
     check = HomeCheck.of(tmp_path, database)
     change(database)
     fault = check.fault()
@@ -88,3 +105,23 @@ def test_a_database_that_is_no_longer_the_one_that_is_open(
     assert words in fault
     assert bool(fault) is bool(words)
     assert not fault or "Stop the gateway" in fault
+
+
+def test_a_database_behind_a_link(tmp_path: Path) -> None:
+    """It may be on another disk; the link must lead to it, and its log is beside it."""
+    tmp_path.chmod(0o700)
+    database, link, disk = (tmp_path / name for name in ("disk/state.db", "state.db", "disk"))
+    disk.mkdir()
+    database.write_bytes(b"rows")
+    beside(database).write_bytes(b"more rows")
+    link.symlink_to(database)
+    check = HomeCheck.of(tmp_path, link)
+    before = check.fault()
+    beside(database).unlink()
+    without_log = check.fault()
+    link.unlink()
+    without_link = check.fault()
+
+    assert before == ""
+    assert f"{beside(database)} cannot be checked" in without_log
+    assert f"{link} cannot be checked" in without_link

@@ -47,6 +47,14 @@ TOO_MANY: Final = Unpinned("names too many files for all of them to be looked fo
 TOO_MANY_FOLDERS: Final = Unpinned(
     f"names more than {MOST_FOLDERS} folders in which its files may be"
 )
+MOST_FILES: Final = 1024
+TOO_MANY_FILES: Final = Unpinned(f"names more than {MOST_FILES} files that may be code")
+_EXCESSES: Final = frozenset(one.why for one in (TOO_MANY, TOO_MANY_FOLDERS, TOO_MANY_FILES))
+
+
+def is_excess(problem: str) -> bool:
+    """Return whether a command's problem is that its words lead to too much."""
+    return problem in _EXCESSES
 
 
 class Names:

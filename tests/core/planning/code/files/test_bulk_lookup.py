@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from core.files.lookup import is_there
-from core.planning.code.files.places import MOST_FOLDERS, TOO_MANY, folders_named, paths_named
+from core.planning.code.files.bulk_lookup import MOST_FOLDERS, TOO_MANY, folders_named, paths_named
 from core.planning.paths.pins import HashingLimit, Unpinned, hashing_at_most
 
 NOBODY = 65534

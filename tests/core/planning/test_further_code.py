@@ -1,0 +1,204 @@
+"""Swap, or put there, what a line starts by a name that nobody reads, after its approval."""
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from core.errors import PlanDrift
+from core.model.command import ExecPlan
+from core.planning.planner import Planner
+from core.planning.verify import verify
+from tests.support.runs import planned, request, script
+from tests.support.tables import rows
+
+GOOD, EVIL = "#!/bin/sh\necho good\n", "#!/bin/sh\necho evil\n"
+
+
+def drifts(plan: ExecPlan) -> bool:
+    """Return whether a plan is not what was approved any more."""
+    try:
+        with verify(plan):
+            return False
+    except PlanDrift:
+        return True
+
+
+def data(path: Path) -> None:
+    """Write what cannot be started."""
+    path.write_text(GOOD)
+
+
+def program(path: Path) -> None:
+    """Write what can be started."""
+    script(path, GOOD)
+
+
+def nothing(path: Path) -> None:
+    """Leave it absent."""
+
+
+def tried(line: str, at: str, before: Callable[[Path], None]) -> tuple[bool, bool]:
+    """Return whether it drifts as it is, and whether it does with another program there.
+
+    The line is asked for in a folder `work` of the home, which has a folder of programs.
+    """
+    with TemporaryDirectory() as place:
+        home = Path(place)
+        for name in ("work/d", "bin"):
+            (home / name).mkdir(parents=True)
+        before(home / at)
+        planner = Planner(("/usr/bin", "/bin", f"{home}/bin"), {"HOME": place})
+        plan = planned(request(line, cwd=home / "work"), planner)
+        unchanged = drifts(plan)
+        (home / at).unlink(missing_ok=True)
+        script(home / at, EVIL)
+        return unchanged, drifts(plan)
+
+
+@pytest.mark.parametrize("before", [data, nothing])
+@rows(
+    "line",
+    [
+        "nice ./x",
+        "env A=1 ./x",
+        "timeout 5 ./x a b",
+        "nohup ./x > log",
+        "echo a | xargs -n1 ./x",
+        "nice timeout 5 ./x",
+        "cd d && nice ../x",
+        "env PATH=. x",
+        "sh -c './x | cat'",
+        "sh -c \"sh -c './x; true'\"",
+        "true && nice ./x",
+        "chmod +x x && nice ./x",
+        "chmod +x x && flock l ./x",
+        "echo ./x | sh",
+        "printf './%s' x | sh",
+        "sh -c './$1' s x",
+        "echo ./x | sed e",
+    ],
+)
+def test_what_could_not_start_does_not_start(line: str, before: Callable[[Path], None]) -> None:
+    """A wrapper looked through, and a pipe into a shell, start it as soon as it can be."""
+    assert tried(line, "work/x", before) == (False, True)
+
+
+@pytest.mark.parametrize("before", [program, data, nothing])
+@rows(
+    "line",
+    [
+        "${PWD}/x",
+        "`pwd`/x",
+        '"$(git rev-parse --show-toplevel)"/x',
+        'D=$(pwd); "$D/x"',
+        "time $PWD/x",
+        "/proc/$$/cwd/x",
+        "setsid -w /proc/self/cwd/x",
+        "flock l sh -c '$PWD/x > log'",
+        "git -c alias.q='!$PWD/x' q",
+        "make --eval 'a:;$(CURDIR)/x' a",
+        "python3 -c 'import os; os.system(os.getcwd() + \"/x\")'",
+        "python3 -c 'import os; os.system(f\"{os.getcwd()}/x\")'",
+        'node -e \'require("child_process").execSync(process.cwd() + "/x")\'',
+        "time ./\\x",
+    ],
+)
+def test_a_path_after_something_unknown(line: str, before: Callable[[Path], None]) -> None:
+    """What a shell or a program puts in front is most likely the working folder."""
+    assert tried(line, "work/x", before) == (False, True)
+
+
+@pytest.mark.parametrize("before", [program, data, nothing])
+@rows(
+    "line",
+    [
+        "time ${HOME}/x",
+        "(cd ~ && ./x)",
+        "(cd; ./x)",
+        "bash -lc 'cd ~ && ./x'",
+        "bash -c 'cd $HOME && ./x'",
+        "sh -c '~/x'",
+        "PATH=~:$PATH x",
+        'export PATH="$HOME:$PATH"; x',
+        "a=~; $a/x",
+        "flock l sh -c '~/x'",
+        "git -c alias.q='!~/x' q",
+        "python3 -c 'import os; os.system(\"~/x\")'",
+        "find . -maxdepth 0 -exec sh -c '~/x' \\;",
+        "echo '~/x' | sh",
+    ],
+)
+def test_a_path_in_the_home(line: str, before: Callable[[Path], None]) -> None:
+    """A shell within the line reads `~` and `$HOME`, not the planner."""
+    assert tried(line, "x", before) == (False, True)
+
+
+@pytest.mark.parametrize("before", [program, data, nothing])
+@rows(
+    "line",
+    [
+        "time tool",
+        "(tool)",
+        "a=$(tool)",
+        "if tool; then true; fi",
+        "tool > log; (cat log)",
+        "flock l tool",
+        "f=tool; $f",
+        "git -c alias.q=!tool q",
+        "echo tool | sh",
+        "python3 -c 'import os; os.system(\"tool\")'",
+    ],
+)
+def test_a_program_in_a_folder_of_the_search_path(
+    line: str, before: Callable[[Path], None]
+) -> None:
+    """`tools.exec.searchPath` may have a folder that others than the administrator write to."""
+    assert tried(line, "bin/tool", before) == (False, True)
+
+
+def test_a_program_that_is_put_before_the_systems(tmp_path: Path) -> None:
+    """The folder is searched first, so another `true` there is what runs."""
+    planner = Planner((str(tmp_path), "/usr/bin", "/bin"))
+    plan = planned(request("time true", cwd=tmp_path), planner)
+    script(tmp_path / "true", EVIL)
+
+    with pytest.raises(PlanDrift, match="was no program when"), verify(plan):
+        pass
+
+
+@rows(
+    "line",
+    [
+        "cat notes | grep x",
+        "nice cat notes",
+        "timeout 5 sort notes > out",
+        "(cat notes; ls) > log",
+        "time wc -l notes",
+        "bash -c 'cd ~/work && cat notes'",
+        'echo "$(date)/notes"',
+        "find . -name notes -exec cat {} \\;",
+        "ls | xargs -n1 wc notes",
+        "python3 -c 'print(open(\"notes\").read())'",
+    ],
+)
+def test_data_may_appear_and_change(line: str) -> None:
+    """It is not started, so nothing has to be asked again."""
+    with TemporaryDirectory() as place:
+        work = Path(place) / "work"
+        work.mkdir()
+        plan = planned(request(line, cwd=work), Planner(base_env={"HOME": place}))
+        data(work / "notes")
+        assert not drifts(plan)
+        (work / "out").write_text("more\n")
+        assert not drifts(plan)
+
+
+def test_what_a_request_sets_leads_to_no_drift(tmp_path: Path) -> None:
+    """Its children search another path and have another home than the planner: nothing is new."""
+    program(tmp_path / "x")
+    changes = (("HOME", str(tmp_path)), ("PATH", f"{tmp_path}:/usr/bin:/bin"))
+    for line in ("time ~/x", "time x", "./x", "nice ./x", "ls | cat", "sh -c ./x"):
+        with verify(planned(request(line, cwd=tmp_path, env=changes))):
+            pass
