@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.cli.listings import one_line
+from bot.cli.listings import one_line, rules
 
 
 @pytest.mark.parametrize("text", ["git status", "echo ü", "x" * 236, "字" * 118, ""])
@@ -44,3 +44,10 @@ def test_a_narrow_terminal_bounds_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert one_line("x" * 100, 4) == f"{'x' * 34} …"
+
+
+def test_a_rule_names_its_tier_where_it_raises_one() -> None:
+    """Routine is what a question is without a rule."""
+    rule = {"decide": "ask", "by": "program", "pattern": "git", "within": None, "reason": None}
+    rows = [{**rule, "place": "main", "tier": tier} for tier in ("routine", "critical")]
+    assert rules(rows) == "ask    program git  (main)\nask    program git  critical  (main)\n"

@@ -28,15 +28,20 @@ HOOKS = (".git/hooks", ".envrc")
         (".git", (".envrc",), False),
         ("bare", (".envrc",), False),
         ("bare", (), False),
+        ("src", (*HOOKS, "here"), False),
     ],
 )
 def test_what_lies_in_a_protected_place(
     tmp_path: Path, folder: str, protected: tuple[str, ...], *, lies: bool
 ) -> None:
-    """A git folder counts by its name or by its content, and only while one of its is protected."""
+    """A git folder counts by its name or by its content, and only while one of its is protected.
+
+    A link to the folder that it is in protects itself.
+    """
     top = Path(os.path.realpath(tmp_path))
     for one in (".git/info", "src", "x.git", "bare/objects", "bare/refs", "half/objects", "alias"):
         (top / one).mkdir(parents=True)
     (top / "tools").symlink_to("alias")
+    (top / "here").symlink_to(".")
 
     assert lies_in_protected(f"{top}/{folder}", protected) is lies
