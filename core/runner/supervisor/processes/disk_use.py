@@ -132,7 +132,7 @@ def shortage(folders: list[str]) -> tuple[str, int]:
             continue
         floor = min(_LEFT_BYTES, now.f_blocks * now.f_frsize // _SHARE)
         least = min(least, now.f_bavail * now.f_frsize - floor)
-        few = now.f_files > 0 and now.f_favail < min(_LEFT_FILES, now.f_files // _SHARE)
+        few = now.f_favail < min(_LEFT_FILES, now.f_files // _SHARE)  # 0 < 0 where none are counted
         if least < 0 or few:
             what = "too few inodes" if few else f"less than {floor // _MIB} MiB"
             return f"the file system of {folder} has {what} left, and Sayso itself needs them", 0

@@ -55,6 +55,15 @@ def linked(place: Path, program: str) -> Path:
     return place / "second"
 
 
+def shared(place: Path, program: str) -> Path:
+    """Set it in a folder that the repository, which has no settings, names as the common one."""
+    setting("filter.x.clean")(place / "first", program)
+    own = repository(place / "second") / ".git"
+    (own / "config").unlink()
+    (own / "commondir").write_text(f"{place}/first/.git\n")
+    return place / "second"
+
+
 def below(place: Path, program: str) -> Path:
     """Set it two folders further up."""
     setting("filter.x.clean")(place, program)
@@ -117,6 +126,7 @@ PLANTED: dict[str, tuple[Plant, str]] = {
     "an included file": (included, "git diff"),
     "a work tree's own": (worktree_config, "git diff"),
     "a linked work tree": (linked, "git diff"),
+    "a common folder": (shared, "git diff"),
     "a folder further up": (below, "git diff ../../a"),
     "a repository elsewhere": (by_file, "git diff"),
     "a submodule": (submodule, "git status --short"),
