@@ -65,10 +65,10 @@ async def test_whoami_is_right(desk: Desk) -> None:
     opened.type("echo $(whoami) in $(pwd) has $(env | grep -c ^SAYSO_HOME)-; id -u\n")
 
     await opened.shows(f"{USER} in {desk.folder} has 0-")
-    assert desk.terminals.has(opened.run_id)
+    assert desk.terminals.has(opened.terminal.run_id)
     opened.type("exit 5\n")
     done = await opened.end
-    assert not desk.terminals.has(opened.run_id)
+    assert not desk.terminals.has(opened.terminal.run_id)
     assert isinstance(done, Finished)
     assert done.exit_code == 5
     assert "the shell has ended" in done.output.text
