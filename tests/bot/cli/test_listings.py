@@ -1,5 +1,8 @@
 """Show a command in one line of a list."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from bot.cli.listings import one_line, rules
@@ -49,5 +52,7 @@ def test_a_narrow_terminal_bounds_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_rule_names_its_tier_where_it_raises_one() -> None:
     """Routine is what a question is without a rule."""
     rule = {"decide": "ask", "by": "program", "pattern": "git", "within": None, "reason": None}
-    rows = [{**rule, "place": "main", "tier": tier} for tier in ("routine", "critical")]
+    rows: list[Mapping[str, Any]] = [
+        {**rule, "place": "main", "tier": tier} for tier in ("routine", "critical")
+    ]
     assert rules(rows) == "ask    program git  (main)\nask    program git  critical  (main)\n"
