@@ -1,9 +1,12 @@
 """End a run whose private folder holds too much, and check soon enough."""
 
+import os
 import time
 from pathlib import Path
 
-from core.runner.supervisor.processes.disk_use import DiskUse, shortage
+import pytest
+
+from core.runner.supervisor.processes.disk_use import DiskUse, lack, shortage
 from core.runner.supervisor.protocol import Private
 
 MIB = 1024 * 1024
@@ -35,3 +38,25 @@ def test_a_run_is_checked_soon_and_ended_if_its_folder_holds_too_much(tmp_path: 
 def test_a_file_system_that_counts_no_files_lacks_none() -> None:
     """/proc has neither room nor inodes; one that is not there does not count."""
     assert shortage(["/proc", "/nowhere"]) == ("", 0)
+
+
+@pytest.mark.parametrize(
+    ("mib", "free", "inodes", "unused", "words", "spare"),
+    [
+        (10_000, 300, 0, 0, "", 44),
+        (10_000, 256, 0, 0, "", 0),
+        (10_000, 255, 0, 0, "less than 256 MiB", -1),
+        (100, 20, 0, 0, "", 0),
+        (100, 19, 0, 0, "less than 20 MiB", -1),
+        (100, 50, 1_000_000, 10_000, "", 30),
+        (100, 50, 1_000_000, 9_999, "too few inodes", 30),
+        (100, 50, 1_000, 199, "too few inodes", 30),
+        (100, 19, 1_000, 199, "too few inodes", -1),
+    ],
+)
+def test_a_fifth_or_so_much_is_left_for_sayso(
+    mib: int, free: int, inodes: int, unused: int, words: str, spare: int
+) -> None:
+    """The smaller of both, in bytes and in inodes."""
+    status = (MIB, MIB, mib, free, free, inodes, unused, unused, 0, 255)
+    assert lack(os.statvfs_result(status)) == (words, spare * MIB)
