@@ -1,9 +1,14 @@
 """Take a key from the command that prints it, and nothing else."""
 
+import asyncio
+from pathlib import Path
+
 import pytest
 
 from core.errors import SaysoError
 from core.isolation.agents.key_command import printed_key
+from tests.support.runs import alive
+from tests.support.waiting import until
 
 
 def _shell(text: str) -> tuple[str, ...]:
@@ -31,3 +36,16 @@ async def test_a_command_that_fails_has_no_key(argv: tuple[str, ...], words: str
     with pytest.raises(SaysoError, match=words) as failed:
         await printed_key(argv)
     assert "k1" not in str(failed.value)
+
+
+async def test_a_command_that_nobody_waits_for_is_ended(tmp_path: Path) -> None:
+    """It may wait for a password that nobody will type."""
+    named = tmp_path / "pid"
+    waits = f"echo $$ > {named}.new; mv {named}.new {named}; exec sleep 60"
+    asking = asyncio.ensure_future(printed_key(_shell(waits)))
+    await until(named.exists)
+    pid = int(named.read_text())
+    assert alive(pid)
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    assert not alive(pid)
