@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.runner.supervisor.processes.held_files import Look, held
+from core.runner.supervisor.processes.held_files import Look, held, sends
 
 MIB = 1024 * 1024
 
@@ -89,3 +89,23 @@ def test_threads_that_show_no_file_may_hold_some(
             assert held(str(tmp_path), 100 * MIB, 7 * MIB, look()) == counted
         finally:
             process.kill()
+
+
+_SOCKETS = """
+import socket, sys
+one, other = socket.socketpair()
+socket.send_fds(one, [b"x"], [2]) if sys.argv[1:] else one.send(b"x")
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("more", [(), ("with a descriptor",)])
+def test_a_descriptor_that_waits_in_a_socket_is_noticed(more: tuple[str, ...]) -> None:
+    """What it leads to is open nowhere else; bytes alone lead to nothing."""
+    words = (sys.executable, "-I", "-S", "-c", _SOCKETS, *more)
+    with subprocess.Popen(words, stdin=-1, stdout=-1, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        assert sends(look()) is bool(more)
+        process.communicate("\n")
