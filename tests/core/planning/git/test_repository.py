@@ -430,6 +430,19 @@ def test_old_ways_to_name_a_remote_are_seen(tmp_path: Path) -> None:
     assert "branches" in planned(request("git fetch", cwd=place)).commands[0].steered
 
 
+def test_old_ways_in_a_common_folder_are_seen(tmp_path: Path) -> None:
+    """The repository's own folder need not have such files itself."""
+    place = shared(tmp_path / "place", "cat")
+    shutil.rmtree(place / ".git/branches", ignore_errors=True)
+    addresses = tmp_path / "place/first/.git/branches"
+    addresses.mkdir(exist_ok=True)
+    before = planned(request("git fetch", cwd=place)).commands[0].steered
+    (addresses / "origin").write_text("https://evil.example/a\n")
+
+    assert "branches" not in before
+    assert "branches" in planned(request("git fetch", cwd=place)).commands[0].steered
+
+
 def test_what_editors_and_hosts_write_asks_nobody(tmp_path: Path) -> None:
     """Settings of other programs and of other subcommands."""
     place = repository(tmp_path / "place")
