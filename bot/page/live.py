@@ -68,16 +68,16 @@ class Live:
         head = [(b"content-type", b"text/event-stream; charset=utf-8")]
         head += [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
         await send({"type": "http.response.start", "status": 200, "headers": head})
+        last = b""
         try:
             async for event in events:
                 body = f"retry: 2000\nevent: now\ndata: {json.dumps(event)}\n\n".encode()
                 await send({"type": "http.response.body", "body": body, "more_body": True})
         except Unauthenticated:
-            body = b"event: signed-out\ndata: {}\n\n"
-            await send({"type": "http.response.body", "body": body, "more_body": True})
+            last = b"event: signed-out\ndata: {}\n\n"
         except SaysoError:
             pass  # the stream ends, and the page that resumes it is sent the reason
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        await send({"type": "http.response.body", "body": last, "more_body": False})
 
     async def _events(
         self, visit: Visit, check: Check, sent: Sent

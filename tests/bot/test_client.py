@@ -238,6 +238,7 @@ def saying(folder: Path, answer: bytes) -> Iterator[str]:
         b"{}\n",
         b"[" * 100_000 + b"\n",
         b'{"jsonrpc":"2.0","id":99,"result":{}}\n',
+        b'{"jsonrpc":"2.0","id":1,"result":{"text":"\x1b[2J"}}\n',  # JSON escapes these
     ],
 )
 def test_an_odd_answer_is_no_answer(folder: Path, answer: bytes) -> None:

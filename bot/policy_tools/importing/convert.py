@@ -66,7 +66,7 @@ def carried(
     find: Find,
     home: str,
     *,
-    trust_source: bool = False,
+    trust_source: bool,
 ) -> Imported:
     """Convert the statements of some files, comparing restrictive ones with all that allow.
 

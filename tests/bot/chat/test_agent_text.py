@@ -2,7 +2,9 @@
 
 import pytest
 
-from bot.chat.agent_text import settled
+from bot.chat.agent_text import settled, status_of
+from core.model.identity import ApprovalId
+from core.model.result import Finished, Output
 from core.text.secrets import mask
 
 SECRETS = (
@@ -55,3 +57,17 @@ def test_what_may_go_on_as_a_secret_waits(text: str) -> None:
     """By its characters, or by what is said before it."""
     assert settled(text, rests=True) == text.rpartition(" ")[0] + " "
     assert settled(text + " and more ", rests=True) == text + " and more "
+
+
+@pytest.mark.parametrize(
+    ("tail", "why"),
+    [
+        ("I begin.\nsayso: the model is overloaded\n", "the model is overloaded"),
+        ("I begin.\n", "no reason was given"),
+        ("", "no reason was given"),
+    ],
+)
+def test_a_failure_names_its_reason(tail: str, why: str) -> None:
+    """The last line of the record is ours if it has one."""
+    end = Finished(ApprovalId("1" * 26), 1, None, Output(tail, tail, len(tail)), 1500)
+    assert status_of(end) == f"failed: {why} (1.5 s)"

@@ -1,8 +1,11 @@
 """Show a command in one line of a list."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
-from bot.cli.listings import one_line
+from bot.cli.listings import one_line, rules
 
 
 @pytest.mark.parametrize("text", ["git status", "echo ü", "x" * 236, "字" * 118, ""])
@@ -44,3 +47,12 @@ def test_a_narrow_terminal_bounds_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert one_line("x" * 100, 4) == f"{'x' * 34} …"
+
+
+def test_a_rule_names_its_tier_where_it_raises_one() -> None:
+    """Routine is what a question is without a rule."""
+    rule = {"decide": "ask", "by": "program", "pattern": "git", "within": None, "reason": None}
+    rows: list[Mapping[str, Any]] = [
+        {**rule, "place": "main", "tier": tier} for tier in ("routine", "critical")
+    ]
+    assert rules(rows) == "ask    program git  (main)\nask    program git  critical  (main)\n"

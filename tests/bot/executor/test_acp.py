@@ -1,6 +1,7 @@
 """Speak the protocol with an agent, message by message."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -53,7 +54,7 @@ class Scene:
         self.hear(id=1, result={"protocolVersion": 1})
         self.hear(id=2, result={"sessionId": "s"})
 
-    def ask(self, *options: dict[str, str], **call: object) -> None:
+    def ask(self, *options: Mapping[str, object], **call: object) -> None:
         """Have the agent ask whether it may use a tool."""
         words = {"toolCallId": "c", "title": "t", **call}
         params = {"sessionId": "s", "toolCall": words, "options": options}
@@ -88,12 +89,18 @@ def test_greets_opens_and_prompts(scene: Scene) -> None:
         ("cancelled", (FOR_GOOD, ONCE, NO), None),
         ("anything", (FOR_GOOD, ONCE, NO), None),
         ("allow", (), None),
+        ("allow", ({"optionId": 7, "kind": "allow_once"}, ONCE), "o"),
+        ("allow", ({"optionId": ["o"], "kind": "allow_once"},), None),
+        ("allow", ({"optionId": "o", "kind": []}, {"optionId": "o"}, ONCE), "o"),
     ],
 )
 def test_options_are_chosen_by_kind(
-    scene: Scene, outcome: str, options: tuple[dict[str, str], ...], chosen: str | None
+    scene: Scene, outcome: str, options: tuple[dict[str, object], ...], chosen: str | None
 ) -> None:
-    """Only single allows and single rejections are passed on, whatever they are called."""
+    """Only single allows and single rejections are passed on, whatever they are called.
+
+    What is no option by its types is none.
+    """
     scene.ask(*options)
     ((_, answer),) = scene.questions
     answer(outcome)

@@ -19,3 +19,15 @@ def test_a_rest_matches_as_trust_reads_it(trust: Trust, *, matches: bool) -> Non
     (one,) = look["rules"]
     assert (one["matched"], one["winner"]) == (matches, matches)
     assert shown(traces)[-1].split()[:2] == (["=>", "allow"] if matches else ["no", "match"])
+
+
+def test_many_rules_that_do_not_match_are_counted() -> None:
+    """Those that match are listed either way."""
+    other = [rule("deny", "git", f"sub{number}") for number in range(13)]
+    held = provisions(*other, rule("allow", "make", "all"))
+    plan = plan_of(wrapped("make", "all"))
+
+    assert [line.strip() for line in shown(traces_of(plan, held.rules, Trust.STRICT))[2:]] == [
+        "=> allow     tools.exec.rules[13]",
+        "13 rules do not match; --json lists them",
+    ]

@@ -1,11 +1,12 @@
-"""Send a prompt elsewhere when its session's thread cannot be opened now."""
+"""Send prompts together, or elsewhere when their session's thread cannot be opened now."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
-from bot.jobs.message_sender import _are_prompts_alike
+from bot.jobs.message_sender import Delivery, _are_prompts_alike
+from channels.cards.card import PromptCard
 from channels.memory import MemoryChannel
 from core.errors import ChannelError
 from core.model.identity import Target
@@ -30,6 +31,15 @@ class Limited(MemoryChannel):
             self.refusals -= 1
             raise ChannelError("slow down", retry_after_ms=self.wait_ms)
         return await super().open_thread(target, title, message)
+
+
+class Searchable(MemoryChannel):
+    """A memory channel that finds what it already shows."""
+
+    async def resume(self, target: Target, card: PromptCard) -> str:
+        """Return where it is shown, or show it."""
+        shown = (one.id for one in self.shown.values() if card.id in one.prompts)
+        return next(shown, "") or await self.post(target, card)
 
 
 async def test_a_question_does_not_wait_minutes_for_a_thread(tmp_path: Path) -> None:
@@ -70,3 +80,30 @@ def test_only_prompts_of_one_certainty_share_a_message() -> None:
     assert not _are_prompts_alike(doubtful, prompt)
     assert not _are_prompts_alike(notice, replace(notice, id=6))
     assert not _are_prompts_alike(prompt, notice)
+
+
+@pytest.mark.parametrize(
+    ("channel", "waiting", "uncertain", "together"),
+    [
+        (MemoryChannel(), 2, False, 1),
+        (MemoryChannel(), 3, False, 3),
+        (MemoryChannel(), 1, True, 1),
+        (MemoryChannel(), 2, True, 2),
+        (Searchable(), 2, False, 1),
+        (Searchable(), 3, False, 3),
+        (Searchable(), 3, True, 1),
+    ],
+)
+async def test_a_burst_of_prompts_shares_a_message(
+    tmp_path: Path, channel: MemoryChannel, waiting: int, *, uncertain: bool, together: int
+) -> None:
+    """Three do; two that may have been sent together already; none that can be looked for."""
+    async with gate_at(tmp_path) as gate:
+        asked = [await ask(gate, tmp_path, f"touch {number}") for number in range(waiting)]
+        items = [
+            OutboxItem(number, one.run_id, PLACE, OutboxKind.PROMPT, "{}", 0, None, uncertain)
+            for number, one in enumerate(asked)
+        ]
+        sent = await Delivery(gate.store, {"memory": channel}).batch(items)
+
+    assert sent == items[:together]

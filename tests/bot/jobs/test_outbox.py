@@ -4,6 +4,8 @@ import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from channels.base import Inbound, Reply, Tone
 from channels.cards.card import NoticeCard, OutcomeCard, PromptCard
 from channels.commands import Approve, BareReply, Help, Malformed, PendingList
@@ -37,7 +39,7 @@ class Flaky(MemoryChannel):
         return message
 
 
-async def test_prompt_is_shown_and_edited(tmp_path: Path) -> None:
+async def test_prompt_is_shown_and_edited(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A committed question is posted; after the answer its message ends in the final state."""
     channel = MemoryChannel()
     async with gate_at(tmp_path) as gate, sending(gate, channel):
@@ -51,6 +53,7 @@ async def test_prompt_is_shown_and_edited(tmp_path: Path) -> None:
     assert "Denied" in said(reply)
     assert shown.outcome is not None
     assert ApprovalState.DENIED is shown.outcome.state
+    assert not caplog.records
 
 
 async def test_words_of_people(tmp_path: Path) -> None:

@@ -138,3 +138,15 @@ def test_a_wait_for_the_rest_is_bounded() -> None:
     assert not writer.drain(0.1)
     assert time.monotonic() - began >= 0.1
     os.close(ours)
+
+
+def test_at_the_end_a_reader_that_takes_nothing_is_not_waited_for() -> None:
+    """A process that only has its log left to write ends."""
+    ours, theirs = os.pipe()
+    writer = LogWriter(theirs)
+    writer.write(bytes(1 << 19))
+    began = time.monotonic()
+    writer.finish()
+
+    assert time.monotonic() - began < 3
+    os.close(ours)

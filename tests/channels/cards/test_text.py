@@ -17,6 +17,7 @@ from channels.cards.text import (
     odd_programs,
     part_end,
     part_title,
+    program,
     shortened,
 )
 from channels.discord.render import messages as discord
@@ -85,6 +86,14 @@ def test_a_program_of_the_system_by_its_own_name_is_not_odd() -> None:
     assert odd_programs(ECHO) == ()
     assert odd_programs(command("echo", "x")) == ()
     assert odd_programs(wrapped("timeout", "5", "echo", "x")) == ()
+
+
+def test_a_program_is_named_as_called_and_by_its_path() -> None:
+    """Once where it was called by its path; and where it leads."""
+    assert program(ECHO).text == "/usr/bin/echo"
+    assert program(command("echo", "x")).text == "echo: /usr/bin/echo"
+    link = command("/usr/bin/awk", realpath="/srv/mawk")
+    assert program(link).text == "/usr/bin/awk (a link to /srv/mawk); not in a system folder"
 
 
 def test_a_program_other_than_its_name_is_odd() -> None:

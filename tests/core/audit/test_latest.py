@@ -6,7 +6,7 @@ from pathlib import Path
 from core.audit import latest as module
 from core.audit.chain import Head, fields, sealed
 from core.audit.journal import AuditJournal
-from core.audit.latest import latest
+from core.audit.latest import begins_ms, last_at_ms, latest
 
 _LATER_MS = 4_102_444_800_000
 """The year 2100."""
@@ -73,3 +73,17 @@ def test_many_runs_are_found_in_one_reading(tmp_path: Path) -> None:
     assert len(found) == len(runs)
     assert {record["kind"] for record in found.values()} == {"ask"}
     assert time.monotonic() - began < 10
+
+
+async def test_a_journal_knows_its_last_moment(tmp_path: Path) -> None:
+    """To a second or so of the clock here; one without a record has none."""
+    path, empty = tmp_path / "audit.jsonl", tmp_path / "empty"
+    empty.touch()
+    assert last_at_ms(empty) is None
+    before = time.time() * 1000
+    await filled(path)
+
+    last = last_at_ms(path)
+    assert last is not None
+    assert before - 1000 <= last <= time.time() * 1000 + 1000
+    assert begins_ms(path) is None, "all of it is here"

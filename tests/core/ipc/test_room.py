@@ -38,6 +38,16 @@ def test_nobody_takes_all_and_what_is_given_back_is_free() -> None:
     assert not shared.take(replace(ONE, pid=9, session=9), 1)
 
 
+def test_who_gave_all_back_is_forgotten() -> None:
+    """Every process that ever sent a long request would be remembered otherwise."""
+    room = Room(most=100, most_of_one=60)
+    assert room.take(ONE, 60)
+    room.give_back(ONE, 20)
+    assert not room.take(ONE, 21)
+    room.give_back(ONE, 40)
+    assert not room._held
+
+
 async def half_a_frame(one: Talk) -> None:
     """Send a long request without its end, and check that it was read."""
     one.writer.write(LONG)

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from core.model.command import Reading, Unreadable
+from core.model.command import Connector, Reading, Unreadable
 from core.shell.tree_reader import read
 from tests.support.tables import rows
 
@@ -74,6 +74,12 @@ def test_the_rules_hold_without_the_second_reader(line: str, rule: str) -> None:
     refusal = read(line)
     assert isinstance(refusal, Unreadable), refusal
     assert refusal.rule == rule
+
+
+def test_lines_are_commands_one_after_the_other() -> None:
+    """However blank the lines between them are; a line break in front or behind joins nothing."""
+    for line in ("ls\nrg  x", "ls \n\n rg x", "\nls\nrg x\n"):
+        assert read(line) == Reading((("ls",), ("rg", "x")), (Connector.THEN,))
 
 
 @rows(

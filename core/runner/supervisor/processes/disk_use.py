@@ -130,13 +130,21 @@ def shortage(folders: list[str]) -> tuple[str, int]:
             now = os.statvfs(folder)
         except OSError:
             continue
-        floor = min(_LEFT_BYTES, now.f_blocks * now.f_frsize // _SHARE)
-        least = min(least, now.f_bavail * now.f_frsize - floor)
-        few = now.f_files > 0 and now.f_favail < min(_LEFT_FILES, now.f_files // _SHARE)
-        if least < 0 or few:
-            what = "too few inodes" if few else f"less than {floor // _MIB} MiB"
+        what, spare = lack(now)
+        if what:
             return f"the file system of {folder} has {what} left, and Sayso itself needs them", 0
+        least = min(least, spare)
     return "", least
+
+
+def lack(now: os.statvfs_result) -> tuple[str, int]:
+    """Return what a file system has too little of, else ``""``, and its bytes to spare."""
+    floor = min(_LEFT_BYTES, now.f_blocks * now.f_frsize // _SHARE)
+    spare = now.f_bavail * now.f_frsize - floor
+    # One that counts no inodes has 0 of 0: none too few.
+    if now.f_favail < min(_LEFT_FILES, now.f_files // _SHARE):
+        return "too few inodes", spare
+    return (f"less than {floor // _MIB} MiB" if spare < 0 else ""), spare
 
 
 def _used(folder: str) -> int:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 from starlette.types import Scope
 
-from bot.api.http.client import Client, address_of, client_of
+from bot.api.http.client import Client, address_of, client_of, count_failure
 from bot.api.http.errors import Fault, FaultCode
+from bot.api.http.rate_limits import Buckets
 from core.ipc import users
 from tests.support.executors import UID
 from tests.support.tcp_clients import connected_as
@@ -92,3 +93,16 @@ def test_without_a_descriptor_nobody_is_taken_for_somebody() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, limits)
         assert refused.value.code is FaultCode.UNAVAILABLE
         assert client_of(scope).uid == os.geteuid()
+
+
+def test_a_client_that_fails_too_often_has_to_wait() -> None:
+    """The failures before that cost nothing, and another client's are its own."""
+    failed = Buckets(rate=0.01, burst=2)
+    one: Scope = {"client": ("10.0.0.7", 1)}
+    other: Scope = {"client": ("10.0.0.8", 1)}
+    count_failure(failed, one)
+    count_failure(failed, one)
+    with pytest.raises(Fault) as refused:
+        count_failure(failed, one)
+    assert refused.value.code is FaultCode.TOO_MANY
+    count_failure(failed, other)

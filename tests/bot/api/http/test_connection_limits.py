@@ -1,4 +1,4 @@
-"""Drop a WebSocket's peer that makes the gateway hold more than it reads."""
+"""Serve who takes the place of another; drop a peer that makes the gateway hold too much."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -79,3 +79,25 @@ async def test_a_message_has_so_many_parts(tmp_path: Path, parts: int, *, droppe
     async with peer(tmp_path, app) as writer:
         writer.write(FIRST + MASK + (PART + MASK) * (parts - 2) + LAST + MASK)
         assert await app.heard.get() == ("gone" if dropped else "")
+
+
+async def answered(scope: Scope, _receive: Receive, send: Send) -> None:
+    """Answer every request with nothing."""
+    assert scope["type"] == "http"
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body"})
+
+
+async def test_a_connection_that_takes_the_place_of_an_idle_one_is_served(tmp_path: Path) -> None:
+    """The idle one is closed; and the place is free again when its new owner leaves."""
+    limits = HttpLimitsSection(connections=2, patience=60)
+    section = HttpSection(enabled=True, listen="127.0.0.1:0", limits=limits)
+    async with asyncio.timeout(30), serving(answered, section, tmp_path) as at:
+        idle, idle_writer = await asyncio.open_connection(at.host, at.port)
+        for _ in range(3):
+            reader, writer = await asyncio.open_connection(at.host, at.port)
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert await reader.readline() == b"HTTP/1.1 204 No Content\r\n"
+            writer.close()
+        assert await idle.read() == b""
+        idle_writer.close()

@@ -53,6 +53,18 @@ def test_every_operation_tells_its_rights_and_its_failures(document: dict[str, A
         assert ("415" in operation["responses"]) is route.has_body
 
 
+def test_what_is_created_says_where_it_is(document: dict[str, Any]) -> None:
+    """So does what has not ended when its answer comes; nothing else sends the header."""
+    located = {
+        (path, status)
+        for path, verbs in document["paths"].items()
+        for operation in verbs.values()
+        for status, response in operation["responses"].items()
+        if "Location" in response.get("headers", {})
+    }
+    assert located == {("/v1/requests", "201"), ("/v1/tools/call", "202")}
+
+
 def test_every_reference_leads_somewhere_and_no_name_stands_twice(
     document: dict[str, Any],
 ) -> None:

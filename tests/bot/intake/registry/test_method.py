@@ -1,15 +1,15 @@
-"""Call a method for a caller that leaves before the answer."""
+"""Call a method for a caller that leaves before the answer, or that is bound to its agent."""
 
 import asyncio
 
 import pytest
 
 from bot.intake.callers.caller import Caller
-from bot.intake.registry.method import Method, invoke
-from bot.intake.registry.params import NoParams
+from bot.intake.registry.method import Method, bound, invoke
+from bot.intake.registry.params import AgentParams, NoParams, Params, SessionParams
 from bot.intake.results.answer import ChangeAnswer
 from core.model.access import PEOPLES_SCOPES, Scope
-from core.model.identity import Intake, Requester
+from core.model.identity import AgentId, Intake, Requester
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,18 @@ async def test_a_change_that_people_make_is_finished(
 
     assert calling.cancelled()
     assert recorded.is_set() is ends
+
+
+@pytest.mark.parametrize(
+    ("params", "named"),
+    [
+        (NoParams(), NoParams()),
+        (AgentParams(), AgentParams(agent="build")),
+        (SessionParams(session="a"), SessionParams(agent="build", session="agent:build:a")),
+    ],
+)
+def test_a_bound_caller_names_its_own_agent_and_session(params: Params, named: Params) -> None:
+    """Whatever it leaves out; the owner, who sees all, names what it likes."""
+    far, scopes = Requester(Intake.HTTP, "api:1"), frozenset({Scope.REQUEST})
+    assert bound(params, Caller(far, None, scopes, frozenset({AgentId("build")}))) == named
+    assert bound(params, Caller(far, None, scopes)) is params

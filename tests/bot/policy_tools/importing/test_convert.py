@@ -22,7 +22,7 @@ def _rule(decide: Decision, text: str, *, rank: float = 0, note: str | None = No
 
 def _first(*statements: Statement) -> Outcome:
     """Return the result of the first statement next to the others."""
-    return carried(statements, ["file"], _find, "/home/alice").outcomes[0]
+    return carried(statements, ["file"], _find, "/home/alice", trust_source=False).outcomes[0]
 
 
 ALLOW = _rule(Decision.ALLOW, "npm test")

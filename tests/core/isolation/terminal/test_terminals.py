@@ -56,6 +56,7 @@ async def test_a_person_is_asked_in_words(desk: Desk) -> None:
     assert question.evaluation.promise == ()
     assert desk.terminals.all() == ()
     assert await desk.terminals.tail(asked.run_id) is None
+    assert not desk.terminals.has(asked.run_id)
 
 
 async def test_whoami_is_right(desk: Desk) -> None:
@@ -64,8 +65,10 @@ async def test_whoami_is_right(desk: Desk) -> None:
     opened.type("echo $(whoami) in $(pwd) has $(env | grep -c ^SAYSO_HOME)-; id -u\n")
 
     await opened.shows(f"{USER} in {desk.folder} has 0-")
+    assert desk.terminals.has(opened.terminal.run_id)
     opened.type("exit 5\n")
     done = await opened.end
+    assert not desk.terminals.has(opened.terminal.run_id)
     assert isinstance(done, Finished)
     assert done.exit_code == 5
     assert "the shell has ended" in done.output.text

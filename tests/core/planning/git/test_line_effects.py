@@ -50,6 +50,7 @@ def test_a_command_that_may_change_what_git_obeys_is_seen(line: str, tmp_path: P
         "git add a && git status",
         "git config --get user.name && git status",
         "touch a && ls .git/config",
+        "cp evil .git/config && ls a",
     ],
 )
 def test_what_only_reads_or_concerns_other_files_is_not(line: str, tmp_path: Path) -> None:

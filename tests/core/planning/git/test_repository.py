@@ -55,6 +55,15 @@ def linked(place: Path, program: str) -> Path:
     return place / "second"
 
 
+def shared(place: Path, program: str) -> Path:
+    """Set it in a folder that the repository, which has no settings, names as the common one."""
+    setting("filter.x.clean")(place / "first", program)
+    own = repository(place / "second") / ".git"
+    (own / "config").unlink()
+    (own / "commondir").write_text(f"{place}/first/.git\n")
+    return place / "second"
+
+
 def below(place: Path, program: str) -> Path:
     """Set it two folders further up."""
     setting("filter.x.clean")(place, program)
@@ -117,6 +126,7 @@ PLANTED: dict[str, tuple[Plant, str]] = {
     "an included file": (included, "git diff"),
     "a work tree's own": (worktree_config, "git diff"),
     "a linked work tree": (linked, "git diff"),
+    "a common folder": (shared, "git diff"),
     "a folder further up": (below, "git diff ../../a"),
     "a repository elsewhere": (by_file, "git diff"),
     "a submodule": (submodule, "git status --short"),
@@ -417,6 +427,19 @@ def test_old_ways_to_name_a_remote_are_seen(tmp_path: Path) -> None:
     (place / ".git/branches/origin").write_text("https://evil.example/a\n")
 
     assert before == ""
+    assert "branches" in planned(request("git fetch", cwd=place)).commands[0].steered
+
+
+def test_old_ways_in_a_common_folder_are_seen(tmp_path: Path) -> None:
+    """The repository's own folder need not have such files itself."""
+    place = shared(tmp_path / "place", "cat")
+    shutil.rmtree(place / ".git/branches", ignore_errors=True)
+    addresses = tmp_path / "place/first/.git/branches"
+    addresses.mkdir(exist_ok=True)
+    before = planned(request("git fetch", cwd=place)).commands[0].steered
+    (addresses / "origin").write_text("https://evil.example/a\n")
+
+    assert "branches" not in before
     assert "branches" in planned(request("git fetch", cwd=place)).commands[0].steered
 
 

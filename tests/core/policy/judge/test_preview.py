@@ -1,11 +1,14 @@
 """Find what an entry would have matched: plans are judged, texts are read, denied ones named."""
 
+from dataclasses import replace
+
 import pytest
 
 from core.model.approval import AllowlistEntry
 from core.model.command import ExecPlan, PlannedCommand
 from core.model.decision import Evaluation
 from core.model.identity import AgentId, SessionKey
+from core.model.policy import ExecPolicy, Trust
 from core.policy.judge.evaluate import evaluate
 from core.policy.judge.preview import Earlier, History, Preview
 from core.policy.matching.allowlist import Allowlist
@@ -37,11 +40,12 @@ def previewed(
     own: tuple[str, ...] = (),
     held_to: Provisions | None = None,
     session: SessionKey | None = None,
+    policy: ExecPolicy = LISTED,
 ) -> Preview:
     """Return what an entry would have matched, next to an agent's own patterns and rules."""
 
     def judge(one: ExecPlan, allowlist: Allowlist) -> Evaluation:
-        return evaluate(one, LISTED, allowlist, provisions=held_to or Provisions())
+        return evaluate(one, policy, allowlist, provisions=held_to or Provisions())
 
     listed = Allowlist(map(AllowlistEntry, own), HOME)
     return History(MAIN, earlier, HOME).preview([entry], listed, judge, session)
@@ -70,6 +74,16 @@ def test_exact_arguments_match_themselves_only() -> None:
 def test_a_carrier_is_not_covered_by_its_path() -> None:
     """Strict trust would still have asked, so nothing is promised."""
     assert 0 == previewed(asked(command("rm", "x")), entry=AllowlistEntry("/usr/bin/rm")).matched
+
+
+def test_any_arguments_of_a_carrier_are_covered_under_classical_trust() -> None:
+    """Strict trust lets only those pass that are harmless by the program's profile."""
+    git = AllowlistEntry("/usr/bin/git", argv=("<REST>",))
+    pushed = asked(command("git", "push"))
+    classical = replace(LISTED, trust=Trust.CLASSICAL)
+
+    assert 0 == previewed(pushed, entry=git).matched
+    assert 1 == previewed(pushed, entry=git, policy=classical).matched
 
 
 def test_the_whole_line_must_pass() -> None:

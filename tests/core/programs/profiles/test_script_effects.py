@@ -17,6 +17,7 @@ AWK = (
     '{length /"/; system("touch ran"); length /"/}',
     '{x = 1 / /"/; system("touch ran"); y = 1 / /"/}',
     '{x = 1 ~ /"/; system("touch ran"); y = 1 ~ /"/}',
+    '/"*/ {system("touch ran")} /"*1/',
 )
 SED = (
     "\\a1ae touch ran",

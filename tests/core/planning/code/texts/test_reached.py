@@ -192,6 +192,12 @@ def test_a_program_goes_by_its_real_name_as_well() -> None:
     assert not by_vector(("./tool",), "/usr/bin/cat").takes
 
 
+def test_what_a_wrapper_sets_may_be_code_where_the_input_is() -> None:
+    """A shell without a script may be given the value of a variable; a reader of data may not."""
+    assert "notes" in by_vector(("sudo", "A=notes", "sh"), "/usr/bin/sudo").files
+    assert "notes" not in by_vector(("sudo", "A=notes", "cat"), "/usr/bin/sudo").files
+
+
 @rows(
     "text, code, data",
     [

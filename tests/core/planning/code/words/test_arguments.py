@@ -65,6 +65,18 @@ def test_the_modules_that_options_load_are_code(argv: tuple[str, ...], files: se
     assert files <= found
 
 
+def test_what_options_behind_the_code_load_is_code() -> None:
+    """Node reads its options there too, until a word that is none, or two dashes."""
+    code = ("node", "-e", "1")
+    for words, found in (
+        (("-r", "./x.js"), {"./x.js"}),
+        (("--no-warnings", "-r", "./x.js"), {"./x.js"}),
+        (("a", "-r", "./x.js"), set()),
+        (("--", "-r", "./x.js"), set()),
+    ):
+        assert {one.path for one in code_words((*code, *words), "/usr/bin/node")} == found
+
+
 @rows(
     "argv, word",
     [

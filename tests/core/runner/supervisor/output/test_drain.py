@@ -3,16 +3,18 @@
 import os
 import select
 
+from core.runner.supervisor.output.capture import LARGEST_TAIL_BYTES
 from core.runner.supervisor.output.drain import Drain
 from core.runner.supervisor.output.shared_buffer import Shelf
 
 ROOM = 4096
+_PIPE_FULL = b"f" * 65_536
 
 
-def shelf() -> tuple[Shelf, int]:
+def shelf(room: int = ROOM) -> tuple[Shelf, int]:
     """Return memory that a stream is shown in, and the descriptor that reads it."""
     memory = os.memfd_create("shelf")
-    os.ftruncate(memory, ROOM)
+    os.ftruncate(memory, room)
     return Shelf(memory, os.eventfd(0)), memory
 
 
@@ -30,6 +32,24 @@ def test_streams_are_apart_with_a_shelf_for_each() -> None:
     assert os.pread(out_memory, 4, 0) == b"said"
     assert os.pread(err_memory, 10, 0) == b"complained"
     assert drain.output.text() == ("saidcomplained", False)
+
+
+def test_a_flood_on_one_stream_leaves_the_other_its_room() -> None:
+    """Nothing is added to the text any more, but the shelf of standard error is not full yet."""
+    drain = Drain(select.poll())
+    (out, _), (err, err_memory) = shelf(), shelf(2 * LARGEST_TAIL_BYTES + len(_PIPE_FULL))
+    drain.keep([out, err])
+    drain.pace(3600)
+    while not drain.output.full:
+        os.write(drain.inlet, _PIPE_FULL)
+        drain.rest()
+    os.write(drain.error_inlet, _PIPE_FULL)
+    drain.rest()  # the pipe is larger from now on
+    os.write(drain.error_inlet, b"e" * 2 * LARGEST_TAIL_BYTES)
+    drain.rest()
+
+    assert drain.totals[1] == err.kept
+    assert os.pread(err_memory, drain.totals[1], 0).endswith(b"e" * 2 * LARGEST_TAIL_BYTES)
 
 
 def test_they_are_one_otherwise() -> None:
