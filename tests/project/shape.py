@@ -26,6 +26,7 @@ LONG_MODULES: Mapping[str, str] = {
 """Why a module is longer than ``LONGEST_MODULE`` lines."""
 
 FRAGMENTS: Mapping[str, str] = {
+    "bot/intake/methods/health.py": "a group of methods has a module of its name",
     "bot/api/http/binding.py": "knows clients; bot/doctor, below it, tries the same sockets",
     "bot/chat/pairing.py": "one of the parts that bot/chat/inbox.py asks in turn, a module each",
     "bot/cli/exec/diagnostics.py": "loaded for one sub-command only; the others start faster",

@@ -8,6 +8,7 @@ import pytest
 
 from core.errors import PlanDrift
 from core.model.command import ExecPlan
+from core.planning.further_code import became_program
 from core.planning.planner import Planner
 from core.planning.verify import verify
 from tests.support.runs import planned, request, script
@@ -202,3 +203,50 @@ def test_what_a_request_sets_leads_to_no_drift(tmp_path: Path) -> None:
     for line in ("time ~/x", "time x", "./x", "nice ./x", "ls | cat", "sh -c ./x"):
         with verify(planned(request(line, cwd=tmp_path, env=changes))):
             pass
+
+
+@pytest.mark.parametrize(
+    ("line", "made", "found"),
+    [
+        ("PATH=$PWD/own:$PATH; eval tool", "own/tool", True),
+        ("PATH=$PWD/own:$PATH; eval tool", "other/tool", False),
+        ("PATH=$PWD/own:$PATH; eval tool", "own/another", False),
+        ("eval ./tool", "tool", True),
+        ("eval ./tool", "other/tool", False),
+    ],
+)
+def test_a_program_that_was_made_later_is_found(
+    tmp_path: Path, line: str, made: str, *, found: bool
+) -> None:
+    """By its path, or by its name in a folder that the line adds to PATH."""
+    plan = planned(request(line, cwd=tmp_path))
+    assert became_program(plan) == ""
+
+    (tmp_path / made).parent.mkdir(exist_ok=True)
+    program = script(tmp_path / made, GOOD)
+    why = became_program(plan)
+    assert why.startswith(f"`{program}` was no program") if found else not why
+
+
+def test_what_names_too_much_by_now_is_drift(tmp_path: Path) -> None:
+    """What was bound is not all of it."""
+    names = [f"{one}.sh" for one in range(1_030)]
+    plan = planned(request(f"(ls {' '.join(names)})", cwd=tmp_path))
+    assert not drifts(plan)
+
+    for name in names:
+        (tmp_path / name).touch()
+    assert "files that may be code by now" in became_program(plan)
+    assert drifts(plan)
+
+
+def test_a_reading_that_names_too_much_is_denied(tmp_path: Path) -> None:
+    """Otherwise an agent could add as many folders as leave nothing of it bound."""
+    folders = [f"d{one}" for one in range(255)]
+    for name in (*folders, "home", "x"):
+        (tmp_path / name).mkdir()
+    line = f"(ls {' '.join(folders)}; ls ~ ; ${{PWD}}/x/run)"
+    planner = Planner(("/usr/bin", "/bin"), {"HOME": str(tmp_path / "home")})
+    (command,) = planned(request(line, cwd=tmp_path), planner).commands
+
+    assert "more than 256 folders" in command.problem
