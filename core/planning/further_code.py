@@ -8,11 +8,14 @@ person answered, or when a policy allowed it.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from operator import is_
 
 from core.model.command import Connector, ExecPlan, PinnedFile, PlannedCommand
 from core.planning.code.files.bulk_lookup import is_excess
-from core.planning.code.files.by_name import started_by_name
+from core.planning.code.files.by_name import may_start_others, started_by_name
 from core.planning.code.files.fed import with_fed
+from core.planning.code.words.interpreters import readers_of
 from core.planning.code.words.places import readings_of
 from core.planning.command import plan_command, plan_shell
 from core.planning.paths.search_path import SearchPath
@@ -36,11 +39,15 @@ def with_further_code(plan: ExecPlan, search: SearchPath) -> ExecPlan:
         excess = next((again.problem for again in read if is_excess(again.problem)), "")
         bound.append(_with_files(one, tuple(dict.fromkeys(found)), excess))
         search = search.after(one, folder)
+    if all(map(is_, bound, plan.commands)):
+        return plan
     return replace(plan, commands=tuple(bound))
 
 
 def became_program(plan: ExecPlan) -> str:
     """Return a clause that names code of a plan that is new, or ``""``; none of it may have run."""
+    if plan.unreadable is None and not any(map(_may_run_more, plan.commands)):
+        return ""
     for one, again in zip(plan.commands, _planned_again(plan).commands, strict=True):
         if is_excess(again.problem) and not one.problem:
             return f"`{one.argv[0]}` {again.problem} by now"
@@ -51,9 +58,21 @@ def became_program(plan: ExecPlan) -> str:
     return ""
 
 
+def _may_run_more(command: PlannedCommand) -> bool:
+    """Return whether a command runs more than its own program, as far as that is known."""
+    return any(
+        one.executable is not None
+        and (
+            one.fed
+            or may_start_others(one.argv, one.executable)
+            or bool(readers_of(one.argv[0], one.executable.realpath))
+        )
+        for one in command.all_of_it
+    )
+
+
 def _planned_again(plan: ExecPlan) -> ExecPlan:
-    path = dict(plan.env).get("PATH", "")
-    search = start = SearchPath(path.split(":")).with_known(_known(plan))
+    search = start = _search_path(dict(plan.env).get("PATH", "")).with_known(_known(plan))
     commands: list[PlannedCommand] = []
     for one in plan.commands:
         folder = (one.cwd or plan.cwd).path
@@ -124,7 +143,13 @@ def _files(command: PlannedCommand) -> Iterator[PinnedFile]:
 
 def _of_children(plan: ExecPlan, search: SearchPath) -> SearchPath:
     path = dict(plan.env).get("PATH", "")
-    return search.with_known({}) if path == search.text else SearchPath(path.split(":"))
+    return search.with_known({}) if path == search.text else _search_path(path)
+
+
+@lru_cache(maxsize=64)
+def _search_path(path: str) -> SearchPath:
+    """Return a search path whose folders are looked up once, as the planner's own are."""
+    return SearchPath(path.split(":"))
 
 
 def _known(plan: ExecPlan) -> dict[str, PinnedFile]:

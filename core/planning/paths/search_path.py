@@ -38,6 +38,8 @@ class SearchPath:
 
     def with_known(self, known: Mapping[str, PinnedFile]) -> "SearchPath":
         """Return the path with the programs of plain names that are known without a search."""
+        if not known and not self._known:
+            return self
         found = copy.copy(self)
         found._known = known  # noqa: SLF001 - its own copy
         return found

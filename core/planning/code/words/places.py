@@ -16,11 +16,16 @@ _BEFORE_A_PATH: Final = re.compile(
     r"""(?:/proc/(?:self|\$\$|\$?\{?\w+\}?)/cwd|\$\w+["']?|%s|(?<=[()}`"']))/(?=[\w.])"""
 )
 """What ends where a path goes on: a variable, a substitution, the end of a quotation."""
+_ANY: Final = re.compile(r"[~$/\\]|\bcd\b")
+"""What each word that is read in any of these ways contains."""
+
 _ESCAPED: Final = re.compile(r"\\([\w./-])")
 
 
 def readings_of(argv: tuple[str, ...], home: str) -> Iterator[tuple[str, ...]]:
     """Yield the vector with its words read in each further way; its program's name is kept."""
+    if not _ANY.search("\0".join(argv[1:])):
+        return
     read = argv
     seen = {argv}
     for change in (lambda word: _at_home(word, home), _in_folder, _unescaped):
