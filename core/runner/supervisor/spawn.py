@@ -194,9 +194,9 @@ def _pin_fault(pin: Pin, fd: int, leases: Leases) -> str:
             if forbidden:
                 return f"`{pin['path']}` {forbidden}, so it was not started. Fix that and ask again"
             status = os.fstat(fd)  # again, as now no one can write to it
+        same = list(identity(status)) == list(pin["identity"]) and _has_content(pin, status, fd)
     except OSError as error:
         return unseen(pin["path"], error)
-    same = list(identity(status)) == list(pin["identity"]) and _has_content(pin, status, fd)
     return "" if same else CHANGED.format(pin["path"])
 
 
@@ -205,14 +205,14 @@ def _has_content(pin: Pin, status: os.stat_result, fd: int) -> bool:
 
     It may where others may write to it, and within a moment of its last change.
     ``fd`` is -1 if it is opened by name.
+
+    Raises:
+        OSError: the file cannot be read.
     """
     if is_settled(status) and not others_may_write(status):
         return True
-    try:
-        with open(pin["path"] if fd < 0 else f"/proc/self/fd/{fd}", "rb") as file:  # noqa: PTH123 - outside the import budget
-            return hashlib.file_digest(file, "sha256").hexdigest() == pin["sha256"]
-    except OSError:
-        return False
+    with open(pin["path"] if fd < 0 else f"/proc/self/fd/{fd}", "rb") as file:  # noqa: PTH123 - outside the import budget
+        return hashlib.file_digest(file, "sha256").hexdigest() == pin["sha256"]
 
 
 def _is_at(fd: int, path: str) -> bool:

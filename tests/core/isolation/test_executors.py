@@ -77,15 +77,17 @@ async def test_pins_hold_across_the_wall(executor_path: str, work: Path) -> None
     assert ran.output.text == "one\n"
 
 
+@pytest.mark.parametrize("rest_s", [0, 0.2])
 async def test_a_program_that_is_closed_to_the_other_user_says_so(
-    executor_path: str, work: Path
+    executor_path: str, work: Path, rest_s: float
 ) -> None:
-    """It did not change: its reader is another."""
+    """It did not change: its reader is another. Its content is compared if it was just written."""
     script = work / "mine.sh"
     script.write_text("#!/bin/sh\necho one\n")
     script.chmod(0o700)
     async with executors(executor_path) as world:
         plan = planned(request("./mine.sh", cwd=work))
+        await asyncio.sleep(rest_s)
         with pytest.raises(PlanDrift, match="cannot be read by the user"):
             await world.executors.runner(USER).run(new_run(), plan, Watcher())
 
