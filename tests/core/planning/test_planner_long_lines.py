@@ -123,7 +123,8 @@ def test_a_line_with_too_many_files_that_may_be_code_cannot_be_started(tmp_path:
     for one in range(1_025):
         (tmp_path / f"{one}.sh").touch()
     few, many = (" ".join(f"{one}.sh" for one in range(count)) for count in (1_024, 1_025))
-    plans = [planned(request(f"(ls {line})", cwd=tmp_path)).commands[0] for line in (few, many)]
+    lines = (f"(ls {line}; ./0.sh ./1.sh)" for line in (few, many))
+    plans = [planned(request(line, cwd=tmp_path)).commands[0] for line in lines]
 
     assert len(plans[0].operands) == 1_024
     assert "more than 1024 files that may be code" in plans[1].problem

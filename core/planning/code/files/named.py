@@ -7,7 +7,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 from core.files.lookup import is_file
@@ -167,10 +166,14 @@ def _programs_in(word: str) -> Iterator[str]:
 
 def _pinned(paths: Iterable[str]) -> Code | Unpinned:
     """Pin files, each once, apart from those that cannot be pinned."""
-    pins = (pin_script(path) for path in dict.fromkeys(paths))
-    kept = (pin for pin in pins if isinstance(pin, PinnedFile))
-    files = dict.fromkeys(islice(kept, MOST_FILES + 1))
-    return TOO_MANY_FILES if len(files) > MOST_FILES else Code(tuple(files))
+    files: dict[PinnedFile, None] = {}
+    for path in dict.fromkeys(paths):
+        pin = pin_script(path)
+        if isinstance(pin, PinnedFile):
+            files[pin] = None  # several paths may lead to one
+        if len(files) > MOST_FILES:
+            return TOO_MANY_FILES
+    return Code(tuple(files))
 
 
 def _may_be_code(path: str) -> bool:
