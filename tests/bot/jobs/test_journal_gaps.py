@@ -244,7 +244,7 @@ async def test_a_gateway_that_is_killed_while_it_completes_the_journal_hides_not
     ahead_ms = -300_000
     url, path = f"sqlite:///{tmp_path / 'state.db'}", tmp_path / "audit.jsonl"
     store = await open_store(url, lambda: wall_ms() + ahead_ms, journal="me")
-    asked = [draft() for _ in range(20)]
+    asked = [draft() for _ in range(200)]
     with AuditJournal(path) as journal:
         await journal.append("proof", {})
         before = datetime.now(UTC) - timedelta(milliseconds=300_000)

@@ -585,7 +585,7 @@ async def _turns_during(planning: Awaitable[object]) -> int:
 
 @pytest.mark.parametrize("off_loop", [True, False], ids=["thread", "control"])
 @pytest.mark.parametrize(
-    "line", ["sh large", "sh -c '" + "sh x; " * 4_000 + "'"], ids=["file", "text"]
+    "line", ["sh large", "sh -c '" + "sh x; " * 20_000 + "'"], ids=["file", "text"]
 )
 async def test_what_takes_long_holds_up_no_event_loop(
     tmp_path: Path, line: str, *, off_loop: bool
