@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from core.errors import PlanDrift
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Basis
 from core.model.identity import ApprovalId, Intake, Requester, SessionKey
@@ -16,6 +17,7 @@ from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import Finished
 from core.model.stdio import PLAIN_STDIO, Stdio
 from core.planning.planner import Planner, Refusal
+from core.planning.verify import verify
 from core.runner.limits import Limits
 from core.runner.runner import Runner
 from core.runner.supervisor.processes import procfs
@@ -96,6 +98,15 @@ async def running(limits: Limits | None = None) -> AsyncIterator[Runner]:
         yield runner
     finally:
         await runner.stop()
+
+
+def drifts(plan: ExecPlan) -> bool:
+    """Return whether verifying a plan finds that something changed."""
+    try:
+        with verify(plan):
+            return False
+    except PlanDrift:
+        return True
 
 
 def new_run() -> ApprovalId:

@@ -7,23 +7,13 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from core.errors import PlanDrift
-from core.model.command import ExecPlan
 from core.planning.further_code import became_program
 from core.planning.planner import Planner
 from core.planning.verify import verify
-from tests.support.runs import planned, request, script
+from tests.support.runs import drifts, planned, request, script
 from tests.support.tables import rows
 
 GOOD, EVIL = "#!/bin/sh\necho good\n", "#!/bin/sh\necho evil\n"
-
-
-def drifts(plan: ExecPlan) -> bool:
-    """Return whether a plan is not what was approved any more."""
-    try:
-        with verify(plan):
-            return False
-    except PlanDrift:
-        return True
 
 
 def data(path: Path) -> None:

@@ -7,21 +7,11 @@ import pytest
 
 from core.errors import HostUnavailable, PlanDrift
 from core.files.file_identity import identity
-from core.model.command import ExecPlan
 from core.planning.paths.pins import Fingerprints
 from core.planning.planner import Planner
 from core.planning.verify import is_warm, verify, warm
 from tests.support.descriptors import none_left
-from tests.support.runs import copy_of, planned, request, script
-
-
-def drifts(plan: ExecPlan) -> bool:
-    """Return whether verifying finds that something changed."""
-    try:
-        with verify(plan):
-            return False
-    except PlanDrift:
-        return True
+from tests.support.runs import copy_of, drifts, planned, request, script
 
 
 def in_place(path: Path, content: bytes) -> None:
