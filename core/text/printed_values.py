@@ -28,7 +28,7 @@ class _Form:
 
 _FORMS: Final = (
     _Form("cookie", "cookie", re.compile(r"(?i:\bset-cookie: ?[^\s=;]{1,80}=)([^\s;]{3,})")),
-    _Form("cookie", "cookie", re.compile(r"(?i:(?<![\w-])cookie: ?)([^\n\r]{3,})")),
+    _Form("cookie", "cookie", re.compile(r"(?i:(?<![\w-])cookie: ?)([^\s=;]{1,80}=[^\n\r]{3,})")),
     _Form(
         "signature",
         "sig",

@@ -59,6 +59,8 @@ def test_a_value_is_masked_in_the_forms_of_programs(text: str) -> None:
         "the secret\na1b2c3d4e5\n",
         "secret:\n\n2026-12-01 08:00:00 started",
         "cookies: 3",
+        "Cookie: none",
+        "cookie: session expired",
         "<token/>\n<tokens>3</tokens>",
         "SetCookie: a=1234",
         "if (a => b) pass",
