@@ -5,7 +5,9 @@ from dataclasses import replace
 
 from core.model.command import Connector, PlannedCommand
 from core.planning.code.files.named import reached_files
+from core.planning.code.files.operands import Code
 from core.planning.code.texts.reached import by_vector
+from core.planning.code.texts.spreading import spreads_code, without_markers
 from core.planning.code.words.parts import fed_names
 from core.planning.paths.pins import Unpinned
 from core.planning.paths.writable_by_others import exposure, paths_of
@@ -28,8 +30,10 @@ def with_fed(
     feeding = {place for at, first in fed.items() for place in range(first, at)}
     if not feeding:
         return commands
-    found = (_with_files(one, cwd) if at in feeding else one for at, one in enumerate(commands))
-    return tuple(_marked(one) if at in fed else one for at, one in enumerate(found))
+    found = [_with_files(one, cwd) if at in feeding else one for at, one in enumerate(commands)]
+    for at, first in fed.items():
+        found[at] = _marked(_with_combined(found[at], commands[first:at], cwd))
+    return tuple(found)
 
 
 def _fed(
@@ -60,10 +64,35 @@ def _takes_code(command: PlannedCommand) -> bool:
 
 
 def _with_files(command: PlannedCommand, cwd: str) -> PlannedCommand:
-    folder = cwd if command.cwd is None else command.cwd.path
+    """Return a command with the files bound that its words name."""
     if command.executable is None or _WRITES in names_of(command.executable.path):
         return command
-    found = reached_files(fed_names(command.argv[1:], command.argv[:1]), folder)
+    names = fed_names(command.argv[1:], command.argv[:1])
+    return _bound(command, reached_files(names, _folder(command, cwd)))
+
+
+def _with_combined(
+    command: PlannedCommand, before: Sequence[PlannedCommand], cwd: str
+) -> PlannedCommand:
+    """Return xargs with the files bound that its words and those of its input name together.
+
+    In `echo d | xargs -I% sh %/x`, that is `d/x`.
+    """
+    if command.executable is None or not spreads_code(command.argv):
+        return command
+    if next(without_markers(command.argv), None) is None:
+        return command
+    given = tuple(fed_names([word for one in before for word in one.argv[1:]], ()))
+    own = by_vector(command.argv, command.executable.realpath)
+    names = (*own.files, *given)
+    return _bound(command, reached_files(names, _folder(command, cwd), own.places))
+
+
+def _folder(command: PlannedCommand, cwd: str) -> str:
+    return cwd if command.cwd is None else command.cwd.path
+
+
+def _bound(command: PlannedCommand, found: Code | Unpinned) -> PlannedCommand:
     if isinstance(found, Unpinned):
         return replace(command, executable=None, problem=found.why, inner=(), bound=())
     files = found.files

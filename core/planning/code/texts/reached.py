@@ -11,6 +11,7 @@ from itertools import islice, pairwise
 from typing import Final
 
 from core.planning.code.texts.found import INSERTS, NOTHING, TAKES, Reached, joined, within
+from core.planning.code.texts.spreading import spreads_code, starts_found, without_markers
 from core.planning.code.texts.wrapping import (
     command_of_build,
     commands_in,
@@ -19,7 +20,6 @@ from core.planning.code.texts.wrapping import (
     runs_elsewhere,
     shelled_words,
     split_text,
-    spreads_code,
     starts_shell,
     starts_unknown,
 )
@@ -86,7 +86,6 @@ _MOST_READ: Final = 4_096
 _MOST_AGAIN: Final = 8
 """How many words after a command's interpreters are read, or how many times all of its words."""
 
-_FOUND: Final = "{}"
 _MESSAGES: Final = frozenset(("-m", "--message", "-am"))
 _FED: Final = re.compile(
     r"at|batch|R|octave|irb|pry|ipython[0-9.]*|jshell|ghci|erl|iex|ed|dc|ocaml|sbcl|mongosh|s?ftp"
@@ -364,33 +363,31 @@ def _by_wrapper(argv: Sequence[str], depth: int) -> Reached:
     return replace(found, paths=(*found.paths, *values(argv[1:])))
 
 
-def _interpreters(argv: Sequence[str]) -> Iterator[tuple[int, Interpreter | Reader]]:
-    """Yield each interpreter that is named after a wrapper's own name, and its word's place."""
-    for place in range(1, len(argv)):
-        inner = interpreter_of(argv[place])
-        if inner is not None:
-            yield place, inner
-
-
 def _started(argv: Sequence[str], depth: int) -> Iterator[Reached]:
     """Yield what each program named after a wrapper would run as code: `sudo -u sh bash x`."""
-    finds = is_find(argv[0])
+    inside = [one for one in commands_in(argv) if one and interpreter_of(one[0]) is None]
+    found = [*_interpreted(argv, depth), *(_by_command(one, depth + 1) for one in inside)]
+    yield from found
+    if is_find(argv[0]) and starts_found(inside, found):
+        yield Reached(tuple(looked_through(argv)))
+    shelled = shelled_words(argv)
+    if shelled is not None:
+        yield _by_shell(shelled, depth)
+    if spreads_code(argv):
+        words = (*argv[1:], *without_markers(argv))
+        yield Reached(paths=tuple(fed_names(words, ())), takes=True)
+
+
+def _interpreted(argv: Sequence[str], depth: int) -> Iterator[Reached]:
+    """Yield what each interpreter that is named after a wrapper's own name would run."""
+    ends = is_find(argv[0])
     left = max(_MOST_READ, len(argv) * _MOST_AGAIN)
-    for place, inner in islice(_interpreters(argv), _MOST_STARTED):
+    named = ((place, interpreter_of(word)) for place, word in enumerate(argv) if place)
+    inner = ((place, reader) for place, reader in named if reader is not None)
+    for place, reader in islice(inner, _MOST_STARTED):
         left -= len(argv) - place
         if left < 0:
             yield TAKES
             break
-        end = argv.index(";", place) if finds and ";" in argv[place:] else len(argv)
-        found = _by_interpreter(inner, argv[place + 1 : end], depth)
-        yield found
-        if finds and any(_FOUND in path for path in found.paths):
-            yield Reached(tuple(looked_through(argv)))
-    shelled = shelled_words(argv)
-    if shelled is not None:
-        yield _by_shell(shelled, depth)
-    for command in commands_in(argv):
-        if command and interpreter_of(command[0]) is None:
-            yield _by_command(command, depth + 1)
-    if spreads_code(argv):
-        yield Reached(paths=tuple(fed_names(argv[1:], ())), takes=True)
+        end = argv.index(";", place) if ends and ";" in argv[place:] else len(argv)
+        yield _by_interpreter(reader, argv[place + 1 : end], depth)

@@ -5,32 +5,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile, islice, pairwise, takewhile
 from typing import Final
 
-from core.planning.code.words.arguments import read_by
-from core.planning.code.words.inputs import takes_input
 from core.planning.code.words.interpreters import (
     CMAKE,
     CTEST,
     GDB,
-    SHELL,
     Interpreter,
-    interpreter_of,
     is_find,
     is_wrapper,
 )
 from core.planning.code.words.option_files import Reader
-from core.planning.code.words.parts import held, in_cluster
-from core.planning.code.words.shell_words import shell_words
 from core.programs.carriers import is_known
 from core.programs.inline_code import is_starter
 from core.programs.wrapper_grammar import Start, find_command, grammars
 from core.programs.wrappers import is_builtin
 from core.shell.unread_commands import UNCERTAIN
-
-_SPREADING: Final = re.compile(r"g?xargs|parallel|sem")
-"""Programs that turn their input into arguments of another program."""
-
-_INPUTS: Final = re.compile(r":{3,4}\+?")
-"""What separates the command of parallel from the words that it gets, or files of them."""
 
 _OF_A_USER: Final = frozenset(("su", "runuser", "newgrp", "sg"))
 _SHELL_WITHOUT_COMMAND: Final = re.compile(
@@ -60,12 +48,7 @@ _SU_VALUE: Final = re.compile(r"-[A-Za-z]*[cCgGswT]|--(?:comm|sess|gr|supp|sh|wh
 _USER_OPTION: Final = re.compile(r"-[flmpP]*u|--u")
 """Options of `su` and `runuser` that take a word, and the one that a command follows."""
 
-_MOST_WRAPPERS: Final = 4
 _MOST_READ: Final = 64
-_REPLACES: Final = re.compile(r"\{[^{} ]*\}")
-_REPLACED_NEXT: Final = re.compile(r"-[A-Za-z0-9]*[IJU]|--[a-z-]+")
-_REPLACED_GLUED: Final = re.compile(r"(?:-[A-Za-z0]*?[Ii]|--[a-z-]+=)(.+)", re.DOTALL)
-_NUMBER: Final = re.compile(r"[\d.]*")
 _SSH_VALUE: Final = re.compile(r"-[A-Za-z]*[BbcDEeFIiJLlmOopQRSWw]")
 
 _ELSEWHERE: Final = re.compile(
@@ -74,7 +57,9 @@ _ELSEWHERE: Final = re.compile(
 
 _FIND_RUNS: Final = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _OF_FIND: Final = re.compile(r"-[DHLP]|-O.*|--")
-_LIST_OF_FIND: Final = "-files0-from"
+_NAMED_TO_FIND: Final = re.compile(r"-files0-from|-i?(?:l?name|path|wholename|regex)")
+"""The tests of `find` that a name follows, and the option that a list of paths follows."""
+
 _STARTS_OF_CMAKE: Final = frozenset(("env", "time", "chdir", "__run_co_compile"))
 _BEHIND: Final = re.compile(r"--(?:test-command|launch)|--?args")
 """The words of ctest and gdb behind which a command follows."""
@@ -95,14 +80,21 @@ def runs_elsewhere(path: str) -> bool:
 
 
 def commands_in(argv: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield the words of each command that a wrapper starts; none if its grammar is unknown."""
+    """Yield the words of each command that a wrapper starts.
+
+    If its grammar is unknown, that is only a `find` among them.
+    """
     if is_find(argv[0]):
         runs = [place for place, word in enumerate(argv) if word in _FIND_RUNS]
         for place, end in pairwise((*runs, len(argv))):
             yield argv[place + 1 : end]
         return
     grammar = grammars().get(argv[0].rpartition("/")[2])
-    start = None if grammar is None else find_command(grammar, argv)
+    if grammar is None:
+        finds = (place for place, word in enumerate(argv) if is_find(word))
+        yield from (argv[place:] for place in islice(finds, 1))
+        return
+    start = find_command(grammar, argv)
     if isinstance(start, Start):
         yield argv[start.at :]
 
@@ -118,9 +110,11 @@ def command_of_build(reader: Interpreter | Reader, argv: Sequence[str]) -> Seque
 
 
 def looked_through(argv: Sequence[str]) -> Iterator[str]:
-    """Yield the paths at which `find` starts, and the files that list such paths."""
+    """Yield the paths at which `find` starts, the files that list them, and the names it tests."""
     yield from takewhile(_is_start, dropwhile(_OF_FIND.fullmatch, argv[1:]))
-    yield from (word for before, word in pairwise(argv) if before == _LIST_OF_FIND)
+    named = [word for before, word in pairwise(argv) if _NAMED_TO_FIND.fullmatch(before)]
+    yield from named
+    yield from (other for word in named for other in (word.lower(), word.upper()) if other != word)
 
 
 def _is_start(word: str) -> bool:
@@ -189,85 +183,7 @@ def _behind_user(argv: Sequence[str]) -> Sequence[str] | None:
     return plain[1:] or None
 
 
-def spreads_code(argv: Sequence[str]) -> bool:
-    """Return whether words that xargs or parallel takes from its input may choose what runs."""
-    if _SPREADING.fullmatch(argv[0].rpartition("/")[2]) is None:
-        return False
-    return _makes_code(tuple(takewhile(_is_before_inputs, argv)))
-
-
-def _is_before_inputs(word: str) -> bool:
-    """Return whether parallel takes a word as its command's, not as input: `sh ::: x.sh`."""
-    return _INPUTS.fullmatch(word) is None
-
-
-def _makes_code(argv: Sequence[str]) -> bool:
-    at = next((place for place, word in enumerate(argv) if place and interpreter_of(word)), 0)
-    if at == 0:
-        command = _spread_command(argv)
-        if command:
-            return is_wrapper(command[0]) and not _names_program(command)
-        return not argv[0].endswith("args") and not next(_certain(argv[1:]), "")
-    inner = interpreter_of(argv[at])
-    if at == len(argv) - 1 or _waits_for_code(inner, argv[at + 1 :]):
-        return True
-    replaced = set(_replaced(argv[:at]))
-    return any(_REPLACES.search(word) or any(one in word for one in replaced) for word in argv[at:])
-
-
-def _spread_command(argv: Sequence[str]) -> Sequence[str]:
-    """Return the command that words of the input are added to, from its name on."""
-    found = next(iter(commands_in(argv)), None)
-    if found is not None:
-        return found
-    known = (place for place, word in enumerate(argv) if place and _is_named(word))
-    return argv[next(known, len(argv)) :]
-
-
-def _is_named(word: str) -> bool:
-    return word[:1] != "-" and (is_known(word) or is_wrapper(word))
-
-
-def _names_program(argv: Sequence[str]) -> bool:
-    """Return whether a wrapper already names its command, so that further words are arguments."""
-    for _ in range(_MOST_WRAPPERS):
-        if not is_wrapper(argv[0]):
-            return True
-        found = next(iter(commands_in(argv)), None)
-        if not found:
-            break
-        argv = found
-    return any(is_known(word) and not is_wrapper(word) for word in argv[1:])
-
-
-def _replaced(words: Sequence[str]) -> Iterator[str]:
-    """Yield the markers that words of the input replace: `-I X`, `-IX`, `--replace=X`."""
-    for before, word in pairwise(words):
-        if _REPLACED_NEXT.fullmatch(before):
-            yield word
-        found = _REPLACED_GLUED.fullmatch(word)
-        if found is not None:
-            yield found[1]
-        parts = (*held(word), *in_cluster(word))
-        yield from (part for part in parts if not _NUMBER.fullmatch(part))
-
-
-def _waits_for_code(reader: Interpreter | Reader | None, words: Sequence[str]) -> bool:
-    """Return whether an interpreter would take one more word as code."""
-    if reader is SHELL:
-        found = shell_words(tuple(words))
-        return not found.rest and not found.texts and not any(one.sure for one in found.scripts)
-    if isinstance(reader, Interpreter):
-        if any(map(reader.inline.fullmatch, words[-1:])):
-            return True
-        return takes_input(reader, words) and not any(one.sure for one in read_by(reader, words))
-    if reader is None:
-        return False
-    lacks = not all(one.path for one in read_by(reader, words))
-    return lacks or (reader.program and not next(_certain(words), ""))
-
-
-def _certain(words: Sequence[str]) -> Iterator[str]:
+def certain(words: Sequence[str]) -> Iterator[str]:
     """Yield the words that are certainly neither an option nor the value of one."""
     ended = False
     for before, word in pairwise(("", *words)):
@@ -322,7 +238,7 @@ def _has_no_command(name: str, behind: Iterable[str]) -> bool:
         is_known(word) and not is_wrapper(word) for word in words if word[:1] != "-"
     ):
         return False
-    return len(tuple(islice(_certain(words), 2))) <= 1
+    return len(tuple(islice(certain(words), 2))) <= 1
 
 
 def _ssh_operands(words: Sequence[str]) -> list[str]:

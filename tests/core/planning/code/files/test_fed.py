@@ -71,6 +71,63 @@ def test_what_is_bound(tmp_path: Path, line: str, names: list[list[str]]) -> Non
     assert bound(line.replace("{}", str(tmp_path)), tmp_path) == names
 
 
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("find sub -name s -exec sh {} @", ["sub/s"]),
+        ("find sub -name s -exec sh {} +", ["sub/s"]),
+        ("find sub -name s -execdir python3 {} @", ["sub/s"]),
+        ("find sub -iname S -ok sh {} @", ["sub/s"]),
+        ("find {at}/sub -name s -exec bash -x {} @", ["sub/s"]),
+        ("find sub other -name s -exec env sh {} @", ["sub/s", "other/s"]),
+        ("find sub -name s -exec sh -c 'sh \"$1\"' _ {} @", ["sub/s"]),
+        ("find sub -name s -exec sh -c '. {}' @", ["sub/s"]),
+        ("find sub -name s -exec {} @", ["sub/s"]),
+        ("find sub -name s -exec nice {} @", ["sub/s"]),
+        ("nice find sub -name s -exec sh {} @", ["sub/s"]),
+        ("flock log find sub -name s -exec sh {} @", ["sub/s"]),
+        ("bash -c 'find sub -name s -exec sh {} +'", ["sub/s"]),
+        ("cd sub && find . -name s -exec sh {} @", ["sub/s"]),
+        ("find sub -name s -exec cat {} @", []),
+        ("find sub -name s -exec nice wc {} @", []),
+        ("find sub -name s -exec sed -n 1p {} @", []),
+        ("find sub -name s -exec chmod +x {} +", []),
+        ("find sub -name s", []),
+        ("echo sub | xargs -I% sh %/s", ["sub/s"]),
+        ("echo sub | xargs -I % sh %/s", ["sub/s"]),
+        ("echo sub | xargs -IDIR sh DIR/s", ["sub/s"]),
+        ("echo sub | xargs --replace=DIR sh DIR/s", ["sub/s"]),
+        ("echo sub | xargs -i sh {}/s", ["sub/s"]),
+        ("echo sub | xargs -n1 -I% sh -c 'sh %/s'", ["sub/s"]),
+        ("echo sub | xargs -I% sh -c 'cd %; sh s'", ["sub/s"]),
+        ("echo sub | xargs -I% nice sh %/s", ["sub/s"]),
+        ("echo sub | xargs -I% timeout 5 %/s", ["sub/s"]),
+        ("echo sub | xargs -I % %/s", ["sub/s"]),
+        ("echo s | xargs -I% sh sub/%", ["sub/s"]),
+        ("(echo sub | xargs -I% sh %/s)", ["sub/s"]),
+        ("bash -c 'echo sub | xargs -I% sh %/s'", ["sub/s"]),
+        ("echo sub | xargs -I% cp %/s log", []),
+        ("echo sub/s | xargs -I% cat %", []),
+        ("(a=sub; a+=/s; sh $a)", ["sub/s"]),
+        ("a=sub; a+=/s; $a", ["sub/s"]),
+        ("declare a=sub; declare a+=/s; sh $a", ["sub/s"]),
+        ("bash -c 'a=s; a+=ub; a+=/s; sh ${{a}}'", ["sub/s"]),
+        ("env a=sub bash -c 'a+=/s; sh $a'", ["sub/s"]),
+    ],
+)
+def test_a_folder_and_a_name_in_it_are_put_together(
+    tmp_path: Path, line: str, names: list[str]
+) -> None:
+    """They are in two words, or in two commands, and the program puts them together."""
+    for folder in ("sub", "other"):
+        (tmp_path / folder).mkdir()
+        script(tmp_path / folder / "s", "#!/bin/sh\n")
+    (tmp_path / "log").touch()
+    line = line.replace("{at}", str(tmp_path)).replace("{{a}}", "{a}").replace("@", r"\;")
+
+    assert sorted({one for found in bound(line, tmp_path) for one in found}) == sorted(names)
+
+
 def test_a_folder_that_others_may_write_to_is_said(tmp_path: Path) -> None:
     """As with a named script: they could put there what is fed."""
     open_to_all = tmp_path / "shared"
