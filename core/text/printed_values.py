@@ -10,9 +10,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from core.text.secret_patterns import WORD, fold
+from core.text.ordinary_values import is_ordinary
+from core.text.secret_names import WORD
+from core.text.secret_patterns import fold
 from core.text.secrets import Piece
 
+_NAMED: Final = "secret"
 _VALUE: Final = r"[^\s'\"<>]{3,}"
 _NAME: Final = rf"(?i:{WORD})[\"']?"
 
@@ -38,22 +41,22 @@ _FORMS: Final = (
         ),
     ),
     _Form(
-        "secret",
+        _NAMED,
         "login",
         re.compile(rf"(?i:\blogin\s{{1,9}}\S{{1,100}}\s{{1,9}}password\s{{1,9}})({_VALUE})"),
     ),
-    _Form("secret", "=>", re.compile(rf"{_NAME}[ \t]{{0,40}}=>[ \t]{{0,40}}[\"']?({_VALUE})")),
+    _Form(_NAMED, "=>", re.compile(rf"{_NAME}[ \t]{{0,40}}=>[ \t]{{0,40}}[\"']?({_VALUE})")),
     _Form(
-        "secret",
+        _NAMED,
         "</",
         re.compile(
             rf"<(?i:[\w:.-]{{0,40}}?{WORD})(?: [^<>\n]{{0,200}})?>\s{{0,40}}"
             rf"({_VALUE})(?=\s{{0,40}}</)"
         ),
     ),
-    _Form("secret", "= ", re.compile(rf"{_NAME}=[ \t]{{1,40}}[\"']?({_VALUE})")),
+    _Form(_NAMED, "= ", re.compile(rf"{_NAME}=[ \t]{{1,40}}[\"']?({_VALUE})")),
     _Form(
-        "secret",
+        _NAMED,
         "\n",
         # One word of eight characters or more, with a digit: an answer to a question is prose.
         re.compile(
@@ -92,7 +95,9 @@ def _spans(text: str) -> Iterator[tuple[int, int, str]]:
     folded = fold(text)
     for form in _FORMS:
         if form.needle in folded:
-            yield from ((*one.span(1), form.kind) for one in form.pattern.finditer(text))
+            for one in form.pattern.finditer(text):
+                if form.kind != _NAMED or not is_ordinary(one):
+                    yield *one.span(1), form.kind
 
 
 def opened(pieces: Iterable[Piece]) -> Iterator[Piece]:

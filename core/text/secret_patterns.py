@@ -12,15 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
 
+from core.text.ordinary_values import is_ordinary
+from core.text.secret_names import NAMES, WORD
+
 PLAIN = r"[^\s'\"`$;|&<>(){}\[\]*?\\]"
 DOLLAR = r"\$(?![({'\"`])"
-WORD = (
-    r"(?:password|passwd|passphrase|token|secret|api[_-]?key|access[_-]?key|secret[_-]?key"
-    r"|private[_-]?key|session[_-]?key|signing[_-]?key|account[_-]?key|encryption[_-]?key"
-    r"|master[_-]?key|secret[_-]?key[_-]?base|credentials?"
-    r"|pass(?<![a-z]pass)|pwd(?<![a-z]pwd)(?!=[/.~])|auth(?<![a-z]auth))"
-)
-_NAMES = ("pass", "pwd", "token", "secret", "key", "credential", "auth")
 _USER = r"[^\s'\"`$;|&<>(){}\[\]*?\\/:@]"
 _USER_OR_SIGN = r"[^\s'\"`$;|&<>(){}\[\]*?\\/]"
 # Within a line: what begins the next line, or follows `NAME= `, is a command to a shell.
@@ -58,6 +54,11 @@ class Shape:
         head = pattern.replace("(?i:", "(?:").format(**words, **_HEAD)
         put(self, "head", re.compile(head))
         put(self, "whole", re.compile(pattern.format(**words, **_WHOLE)))
+
+    @property
+    def is_named(self) -> bool:
+        """Return whether a name says that the value behind it is a secret."""
+        return NAMES is self.needles or self.needles == ("authorization",)
 
     def seen_in(self, text: str) -> bool:
         """Return whether a text can have this shape at all."""
@@ -149,16 +150,16 @@ SHAPES = (
         r"-(?<=\s-)(?:u|-user)[ =]?[\w.@-]+:((?!\d+(?:\s|$)){value})",
     ),
     Shape(
-        "secret", _NAMES, r"(?i:{word}[\"'],{before}[\"']value[\"']{before}:{before}[\"'])({value})"
+        "secret", NAMES, r"(?i:{word}[\"'],{before}[\"']value[\"']{before}:{before}[\"'])({value})"
     ),
     Shape(
         "secret",
-        _NAMES,
+        NAMES,
         r"(?i:{word}(?:[\"']?\]?{before}{to}{before}|[\"']?\]?\+?=){quote})({value})",
     ),
     Shape(
         "secret",
-        _NAMES,
+        NAMES,
         r"(?i:--(?<!---)(?=[\w-]{{1,60}}(?<=[dehlnsty])\s)(?!-)[\w-]{{0,40}}?{word}{gap}[\"']?)"
         r"((?!-){value})",
     ),
@@ -187,7 +188,7 @@ def matches(text: str) -> Iterator[tuple[re.Match[str], str]]:
         at, number = nexts[0]
         shape = SHAPES[number]
         match = shape.whole.match(text, at) if at >= end else None
-        if match is not None:
+        if match is not None and not (shape.is_named and is_ordinary(match)):
             yield match, shape.kind
             end = match.end()
         found = shape.head.search(folded if shape.folded else text, max(end, at + 1))

@@ -15,7 +15,8 @@ from string import ascii_letters, digits, whitespace
 
 from core.shell.unread_commands import cut
 from core.text.readings import readings
-from core.text.secret_patterns import DOLLAR, PLAIN, WORD, matches, suspects
+from core.text.secret_names import WORD
+from core.text.secret_patterns import DOLLAR, PLAIN, matches, suspects
 
 # Possessive where what follows begins with no blank: a failure then costs no second look.
 _BLANKS = r"(?:\s++|\\[nr])+"

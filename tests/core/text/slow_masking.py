@@ -11,6 +11,7 @@ from itertools import groupby
 
 from core.text.confusables import _LOOKALIKES, _is_odd
 from core.text.escape import broken, counted
+from core.text.ordinary_values import is_ordinary
 from core.text.secrets import Piece, mark
 
 _TIMES = "\u00d7"
@@ -72,6 +73,10 @@ _PARTS = {
 }
 _ALL = re.compile(
     "|".join(pattern.format(f"s{number}", **_PARTS) for number, (_, pattern) in enumerate(_SHAPES))
+)
+_EACH = tuple(
+    re.compile(pattern.format(f"s{number}", **_PARTS))
+    for number, (_, pattern) in enumerate(_SHAPES)
 )
 _PEM = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
@@ -210,9 +215,30 @@ def _bare(text: str) -> str:
 
 
 def _matches(text: str) -> Iterator[tuple[re.Match[str], str]]:
-    for match in _ALL.finditer(text):
-        if match.lastgroup is not None:
-            yield match, match.lastgroup
+    match = _ALL.search(text)
+    while match is not None:
+        found = match if _is_kept(match) else _later(text, match)
+        if found is not None and found.lastgroup is not None:
+            yield found, found.lastgroup
+        match = _ALL.search(text, match.start() + 1 if found is None else found.end())
+
+
+def _is_kept(match: re.Match[str]) -> bool:
+    kind = _SHAPES[int((match.lastgroup or "")[1:])][0]
+    if kind not in {"secret", "credentials"}:
+        return True
+    group = match.lastgroup or ""
+    alone = re.compile(f"(?s:.{{{match.start(group)}}})(.{{{len(match[group])}}})", re.DOTALL)
+    found = alone.match(match.string)
+    assert found is not None
+    return not is_ordinary(found)
+
+
+def _later(text: str, refused: re.Match[str]) -> re.Match[str] | None:
+    """Return what a later shape finds at the place of a match that is no secret."""
+    first = int((refused.lastgroup or "")[1:]) + 1
+    tries = (one.match(text, refused.start()) for one in _EACH[first:])
+    return next((one for one in tries if one is not None and _is_kept(one)), None)
 
 
 _SPECIAL = re.compile(
