@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from core.files.lookup import is_file
+from core.files.lookup import is_file, is_folder
 from core.model.command import PinnedFile
 from core.planning.code.files.bulk_lookup import (
     MOST_FILES,
+    MOST_FOLDERS,
     TOO_MANY,
     TOO_MANY_FILES,
     Names,
@@ -20,6 +21,7 @@ from core.planning.code.files.bulk_lookup import (
     leads_elsewhere,
     paths_named,
 )
+from core.planning.code.files.matched import paths_matched
 from core.planning.code.files.operands import Code, pin_script
 from core.planning.code.files.search import Guesses
 from core.planning.code.words.assigned import filled, with_own_values
@@ -76,14 +78,19 @@ def reached_files(
     kept = dict.fromkeys(filter(None, words))
     if not kept:
         return Code()
-    places = folders_named(cwd, (*folders, *kept))
+    places = _places(cwd, folders, kept)
     if isinstance(places, Unpinned):
         return places
+    matched = paths_matched(places, kept)
     paths, rebuilt = paths_named(places, kept), paths_named(places, made)
-    if isinstance(paths, Unpinned) or isinstance(rebuilt, Unpinned):
+    if (
+        isinstance(paths, Unpinned)
+        or isinstance(rebuilt, Unpinned)
+        or isinstance(matched, Unpinned)
+    ):
         return TOO_MANY
     seen = Guesses()
-    for path in paths:
+    for path in (*paths, *matched):
         seen.add(path)
     for path in rebuilt:
         seen.add_made(path)
@@ -91,6 +98,19 @@ def reached_files(
     if isinstance(found, Unpinned):
         return found
     return Code(found.files, (), *seen.beside(one.path for one in found.files))
+
+
+def _places(cwd: str, folders: Iterable[str], words: Iterable[str]) -> list[str] | Unpinned:
+    """Return the folders in which words may name a file: those that they name, or match."""
+    inside = (*folders, *words)
+    places = folders_named(cwd, inside)
+    if isinstance(places, Unpinned):
+        return places
+    matched = paths_matched(places, inside)
+    if isinstance(matched, Unpinned):
+        return matched
+    entered = [one for one in matched if is_folder(one)]
+    return [*places, *entered] if len(entered) <= MOST_FOLDERS else places
 
 
 def programs_named(argv: Sequence[str], cwd: str, search: SearchPath) -> Code | Unpinned:

@@ -110,11 +110,16 @@ def command_of_build(reader: Interpreter | Reader, argv: Sequence[str]) -> Seque
 
 
 def looked_through(argv: Sequence[str]) -> Iterator[str]:
-    """Yield the paths at which `find` starts, the files that list them, and the names it tests."""
-    yield from takewhile(_is_start, dropwhile(_OF_FIND.fullmatch, argv[1:]))
+    """Yield the paths at which `find` starts, the files that list them, and what it may find there.
+
+    What it finds further below is not looked for.
+    """
+    starts = list(takewhile(_is_start, dropwhile(_OF_FIND.fullmatch, argv[1:])))
     named = [word for before, word in pairwise(argv) if _NAMED_TO_FIND.fullmatch(before)]
-    yield from named
+    yield from (*starts, *named)
     yield from (other for word in named for other in (word.lower(), word.upper()) if other != word)
+    if not named:
+        yield from (f"{start}/*" for start in starts or ["."])
 
 
 def _is_start(word: str) -> bool:

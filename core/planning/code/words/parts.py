@@ -28,6 +28,8 @@ _BLANK_ESCAPES: Final = frozenset("abcefnrtv")
 _MOST_PARTS: Final = 8
 _MOST_CHARACTERS: Final = 0x110000
 
+_ASSIGNS: Final = re.compile(r"[A-Za-z_]\w*\+?=")
+_GLOB: Final = re.compile(r"[*?]")
 _VALUE_OF: Final = re.compile(r"--?[A-Za-z][\w.-]*=(.+)", re.DOTALL)
 _GLUED: Final = re.compile(r"-[A-Za-z](.+)", re.DOTALL)
 
@@ -102,6 +104,7 @@ def pieces_of(word: str) -> Iterator[str]:
 def _coarse(word: str) -> Iterator[str]:
     if UNCERTAIN not in word:
         yield resolved(word)
+    word = _without_assigned_globs(word)
     for piece in ENDS_OF_WORDS.split(word.replace(UNCERTAIN, " ")):
         if piece and piece != word:
             yield resolved(piece)
@@ -111,7 +114,7 @@ def _coarse(word: str) -> Iterator[str]:
 
 def _fine(word: str) -> Iterator[str]:
     """Yield the parts that programs other than a shell may take for the words of a text."""
-    text = word.replace(UNCERTAIN, " ")
+    text = _without_assigned_globs(word).replace(UNCERTAIN, " ")
     for piece in ENDS_OF_WORDS.split(text):
         if _ODD.search(piece):
             parts = [part for marks in _FINER for part in marks.split(piece)]
@@ -124,6 +127,11 @@ def _fine(word: str) -> Iterator[str]:
     if "\\" in text:
         yield from ENDS_OF_WORDS.split(text.replace("\\", ""))
         yield from ENDS_OF_WORDS.split(_ESCAPE.sub(_meant, text))
+
+
+def _without_assigned_globs(word: str) -> str:
+    """Return a word in which a shell matches no files: `DEBUG=*`."""
+    return _GLOB.sub(UNCERTAIN, word) if _ASSIGNS.match(word) else word
 
 
 def _meant(escape: re.Match[str]) -> str:
