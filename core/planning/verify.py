@@ -5,7 +5,7 @@
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from core.errors import HostUnavailable, PlanDrift
 from core.files.file_identity import FileIdentity, identity
@@ -25,7 +25,7 @@ _DIRECTORY = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """A pinned file, opened: ``elf`` says that it can be started through the descriptor."""
+    """A pinned file as it was checked; ``fd`` starts it if it is an ELF program, else it is -1."""
 
     fd: int
     identity: FileIdentity
@@ -229,10 +229,29 @@ def _open_directory(pin: PinnedDirectory) -> int:
 
 
 def _open_file(pin: PinnedFile, fds: list[int]) -> OpenedFile:
-    """Open one file; its descriptor is added to ``fds`` as soon as there is one."""
+    """Check one file; its descriptor is added to ``fds`` if it is to be started by it.
+
+    A line may be bound to more files than a process may have open.
+    """
     try:
         fd = os.open(pin.path, _READ)
+    except OSError as error:
+        check_looked(error)
+        raise _Changed(f"`{pin.path}` can no longer be read ({error.strerror})") from error
+    try:
+        checked = _checked(pin, fd)
+    except BaseException:
+        os.close(fd)
+        raise
+    if checked.elf:
         fds.append(fd)
+        return checked
+    os.close(fd)
+    return replace(checked, fd=-1)
+
+
+def _checked(pin: PinnedFile, fd: int) -> OpenedFile:
+    try:
         status = os.fstat(fd)
         same = (status.st_dev, status.st_ino, status.st_size) == (pin.device, pin.inode, pin.size)
         content = FINGERPRINTS.of(fd, status) if same else None

@@ -40,11 +40,12 @@ def job_of(run_id: ApprovalId, opened: OpenedPlan, limits: Limits) -> tuple[Job,
         if program is not None and program not in places and opened.files[program].elf:
             places[program] = len(fds)
             fds.append(opened.files[program].fd)
+    stages = [_stage(command, opened, places, folders) for command in plan.commands]
     job: Job = {
-        "stages": [_stage(command, opened, places, folders) for command in plan.commands],
+        "stages": stages,
         "connectors": [connector.value for connector in plan.connectors],
         "env": {**dict(plan.env), RUN_MARK: run_id},
-        "limits": limits.pairs(plan.cpu_s),
+        "limits": limits.pairs(plan.cpu_s, sum(len(stage["pins"]) for stage in stages)),
         "timeout_ms": plan.timeout_ms,
         "grace_ms": limits.grace_ms,
         "processes": limits.processes,

@@ -33,8 +33,17 @@ CHANGED = "`{}` changed after it was approved"
 CLOSED = "`{}` cannot be read by the user that the command runs as"
 
 
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+
+
 def unseen(path: str, error: OSError) -> str:
-    """Return why a file that could not be checked may not start."""
+    """Return why a file that could not be checked may not start.
+
+    Raises:
+        OSError: nothing is wrong with the file: no descriptor or memory was left to check it.
+    """
+    if error.errno in _EXHAUSTED:
+        raise error
     return (CLOSED if error.errno == errno.EACCES else CHANGED).format(path)
 
 

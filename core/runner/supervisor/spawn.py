@@ -89,11 +89,12 @@ def _start(
 ) -> int | NotStarted:
     """Check a command's files for the last time, and start it so that it finds exactly these."""
     bound: list[Bound] = []
-    why = _changed(stage, fds, delivery.leases) or delivery.bind(stage, fds, bound)
-    if why:
-        return NotStarted(why, drift=True)
     program, own = stage["program"], -1
     try:
+        why = _changed(stage, fds, delivery.leases) or delivery.bind(stage, fds, bound)
+        if why:
+            close(bound)
+            return NotStarted(why, drift=True)
         path, argv = stage["path"], stage["argv"]
         if program < 0 and bound and stage["pins"][0]["names"]:
             own, words = hashbang.interpreter(bound[0].head, stage["pins"])

@@ -26,7 +26,7 @@ _ACCESS_LIST = "system.posix_acl_access"
 _SLASH = ord("/")
 _SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
-_Key = tuple[int, int, bytes]
+Key = tuple[int, int, bytes]
 """Device and inode of a folder, and a path from there: the same file even if folders move."""
 
 
@@ -47,16 +47,16 @@ class Place:
         folder = b"/" if absolute else os.readlink(self._base)  # noqa: PTH115 - pathlib is outside the import budget
         # Two slashes at the start would stay two.
         self.path = b"/" + os.path.normpath(os.path.join(folder, given)).lstrip(b"/")  # noqa: PTH118 - as above
-        self._keys: list[_Key] | None = None
+        self._keys: list[Key] | None = None
 
     @property
-    def keys(self) -> list[_Key]:
+    def keys(self) -> list[Key]:
         """Return the path from each folder above it, as they are now."""
         if self._keys is None:
             self._keys = list(self._found())
         return self._keys
 
-    def _found(self) -> Iterator[_Key]:
+    def _found(self) -> Iterator[Key]:
         whole = os.path.join(self._base, self._given)  # noqa: PTH118 - as above
         yield from _key(os.path.dirname(whole), last_part(self._given))  # noqa: PTH120 - as above
         yield from _keys_of(self.path)
@@ -131,6 +131,11 @@ class Bound:
     def parts(self) -> set[bytes]:
         """Return every part of each name."""
         return {part for name in self._names for part in name.split(b"/")}
+
+    @property
+    def places(self) -> list[bytes | Key]:
+        """Return its names, also as paths from each folder above them."""
+        return [*self._names, *self._keys]
 
     def settle(self, folder: tuple[int, int], path: bytes) -> None:
         """Record which folder a path was approved as, whatever it is called from now on."""
@@ -288,7 +293,14 @@ def _parts(path: bytes) -> Iterator[bytes]:
             yield path[:at]
 
 
-def _keys_of(path: bytes) -> Iterator[_Key]:
+def around(path: bytes) -> Iterator[bytes]:
+    """Yield a path, those that lead to it, and those of which it is a completed form."""
+    yield path
+    yield from (path[: -len(end)] for end in COMPLETED if path.endswith(end))
+    yield from _parts(path)
+
+
+def _keys_of(path: bytes) -> Iterator[Key]:
     """Yield an absolute path from each folder above it, the nearest first."""
     at = len(path)
     while at > 0:
@@ -296,7 +308,7 @@ def _keys_of(path: bytes) -> Iterator[_Key]:
         yield from _key(path[:at] or b"/", path[at + 1 :])
 
 
-def _key(folder: bytes, rest: bytes) -> Iterator[_Key]:
+def _key(folder: bytes, rest: bytes) -> Iterator[Key]:
     identity = identity_of(folder)
     if identity is not None:
         yield (*identity, rest)

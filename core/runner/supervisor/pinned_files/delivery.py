@@ -18,7 +18,9 @@ from core.runner.supervisor.pinned_files import open_notifier
 from core.runner.supervisor.pinned_files.bound_file import (
     COMPLETED,
     Bound,
+    Key,
     Place,
+    around,
     identity_of,
     last_part,
 )
@@ -44,13 +46,17 @@ us, or its call points at nothing. Any other error (no descriptor, no memory) is
 class _Watched:
     """The files that one command, and all that it starts, must find as they were approved."""
 
-    __slots__ = ("bound", "last_parts", "parts")
+    __slots__ = ("_at", "bound", "last_parts", "parts")
 
     def __init__(self, bound: list[Bound]) -> None:
         self.bound = bound
         self.last_parts = set().union(*(one.last_parts for one in bound))
         self.last_parts |= {last + end for last in self.last_parts for end in COMPLETED}
         self.parts = set().union(*(one.parts for one in bound)) - {b""}
+        self._at: dict[bytes | Key, list[int]] = {}
+        for number, one in enumerate(bound):
+            for place in one.places:
+                self._at.setdefault(place, []).append(number)
 
     def may_be(self, folder: str, path: bytes, *, moves: bool) -> bool:
         """Return whether a path may be one of the names, or lead on from it, by its parts alone.
@@ -66,6 +72,16 @@ class _Watched:
             return False
         above = os.readlink(os.fsencode(folder))  # noqa: PTH115 - pathlib is outside the import budget
         return not self.last_parts.isdisjoint(above.split(b"/"))
+
+    def near(self, place: Place) -> list[Bound]:
+        """Return the files of which a path may be a name, lead on from it, or be read instead."""
+        found = set[int]()
+        for path in around(place.path):
+            found.update(self._at.get(path, ()))
+        for device, inode, rest in place.keys:
+            for part in around(rest):
+                found.update(self._at.get((device, inode, part), ()))
+        return [self.bound[number] for number in sorted(found)]
 
 
 class Delivery:
@@ -94,7 +110,6 @@ class Delivery:
             try:
                 bound.append(_bind(pin))
             except OSError as error:
-                close(bound)
                 return unseen(pin["path"], error)
         bound += [Bound([path]) for path in stage["absent"]]
         status, path = os.fstat(fds[stage["folder"]]), os.fsencode(stage["folder_path"])
@@ -209,9 +224,15 @@ class Delivery:
         return False
 
     def _deliver(self, listener: int, notice: open_notifier.Notice, bound: Bound) -> None:
+        """Answer a call with a descriptor of what was approved.
+
+        Raises:
+            OSError: there is none left for it.
+        """
         try:
             flags, fd = notice.flags(), bound.open(self.leases)
-        except OSError:
+        except OSError as error:
+            unseen(bound.name, error)
             flags, fd = 0, -1
         if fd < 0:
             self._report(bound)
@@ -239,7 +260,8 @@ class Delivery:
             if not watched.may_be(folder, path, moves=notice.moves):
                 continue
             place = Place(folder, path)
-            for one, forbidden in list(_meaning(watched.bound, place, moves=notice.moves)):
+            near = watched.bound if notice.moves else watched.near(place)
+            for one, forbidden in list(_meaning(near, place, moves=notice.moves)):
                 if not flags & (_CHANGING | (os.O_CREAT if one.absent else 0)):
                     return one, forbidden
                 if one.is_instead(place):

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import SpawnError
 from core.model.stdio import Capture, Stdio
+from core.runner.limits import Limits
 from core.runner.runner import Runner
 from core.runner.supervisor.pinned_files import open_notifier
 from tests.support.runs import Watcher, new_run, planned, request, running, script
@@ -184,6 +186,27 @@ async def test_many_processes_open_many_files(place: Path, streams: str) -> None
 
     assert done.output.text == "200\n" * 4
     assert done.exit_code == 0
+
+
+@pytest.mark.parametrize("line", ["cat many/* | sh", "(cat many/* | sh)"])
+async def test_a_line_may_be_bound_to_hundreds_of_files(place: Path, line: str) -> None:
+    """More than its limit of open files: the supervisor keeps each of them open."""
+    (place / "many").mkdir()
+    for number in range(300):
+        (place / "many" / str(number)).write_text(f"echo {number}\n")
+    async with running() as runner:
+        done = await runner.run(new_run(), planned(request(line, cwd=place)), Watcher())
+
+    assert sorted(map(int, done.output.text.split())) == list(range(300))
+
+
+async def test_too_few_descriptors_are_no_drift(place: Path) -> None:
+    """Nothing changed, so nobody is to be asked again for that."""
+    for number in range(30):
+        (place / f"n{number}").write_text("echo\n")
+    async with running(Limits(open_files=40)) as runner:
+        with pytest.raises(SpawnError, match="Too many open files"):
+            await runner.run(new_run(), planned(request("cat n* | sh", cwd=place)), Watcher())
 
 
 async def test_a_terminal_is_the_commands_own(place: Path) -> None:
