@@ -34,7 +34,7 @@ from bot.health.nodes import NodesProbe
 from bot.health.probes import SANDBOX_BAD_S, SANDBOX_GOOD_S, SandboxProbe, sandbox_is_wanted
 from bot.health.report import Health
 from bot.intake.registry.method import Table
-from bot.intake.socket import URGENT, admitted, handlers
+from bot.intake.socket import admitted, handlers, urgent
 from bot.jobs.message_sender import Delivery
 from bot.jobs.node_notices import NodeNotices
 from bot.jobs.outbox import Outbox
@@ -290,7 +290,7 @@ async def _start_sockets(
     stack: AsyncExitStack, settings: Settings, methods: Table
 ) -> Sequence[Server]:
     server = await listen(
-        settings.home / "gateway.sock", handlers(methods), urgent=URGENT, own=True
+        settings.home / "gateway.sock", handlers(methods), urgent=urgent(methods), own=True
     )
     stack.push_async_callback(server.close, _ANSWERS_S)
     users = admitted(settings.intake.unix)

@@ -65,6 +65,7 @@ class ApprovalMethods:
                 handler=self.resolve,
                 summary="Answer an approval, as the person whose token or terminal it is.",
                 result=ResolvedAnswer,
+                urgent=True,
             ),
         )
 
@@ -78,6 +79,7 @@ class ApprovalMethods:
                 summary="List pending approvals, the soonest deadline first.",
                 result=ApprovalsAnswer,
                 filters=True,
+                urgent=True,
             ),
             Method(
                 name="exec.approval.get",
@@ -86,6 +88,7 @@ class ApprovalMethods:
                 handler=self.get,
                 summary="Show one approval by id, code or unique prefix.",
                 result=ApprovalAnswer,
+                urgent=True,
             ),
             Method(
                 name="exec.approval.copies",
