@@ -166,7 +166,7 @@ def _attend_nodes(
     if node_host is None:
         return
     health.nodes = NodesProbe(storage.store, node_host)
-    notices = NodeNotices(storage.store, prover.alarm.notify)
+    notices = NodeNotices(storage.store, prover.alarm.announcer.tell)
     stack.push_async_callback(_end, asyncio.create_task(notices.run()))
 
 
@@ -182,7 +182,7 @@ async def _methods(stack: AsyncExitStack, parts: Served, node_host: "NodeHost | 
 def _prove(stack: AsyncExitStack, clock: Clock, prover: Prover, settings: Settings) -> None:
     """Prove now and by the clock, and send people a report of what prompts cost, once a week."""
     by_the_clock(clock, prover, settings)
-    every_week(clock, prover.alarm.notify, settings)
+    every_week(clock, prover.alarm.announcer.tell, settings)
     stack.push_async_callback(_end, asyncio.create_task(prover.by_time()))
 
 
