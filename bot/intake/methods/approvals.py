@@ -45,7 +45,7 @@ class ApprovalMethods:
 
     def methods(self) -> Iterable[AnyMethod]:
         """Return the methods."""
-        return (*self._deciding(), *self._looking())
+        return (*self._deciding(), *self._listing(), *self._about_one())
 
     def _deciding(self) -> Iterable[AnyMethod]:
         return (
@@ -69,7 +69,7 @@ class ApprovalMethods:
             ),
         )
 
-    def _looking(self) -> Iterable[AnyMethod]:
+    def _listing(self) -> Iterable[AnyMethod]:
         return (
             Method(
                 name="exec.approval.list",
@@ -81,6 +81,10 @@ class ApprovalMethods:
                 filters=True,
                 urgent=True,
             ),
+        )
+
+    def _about_one(self) -> Iterable[AnyMethod]:
+        return (
             Method(
                 name="exec.approval.get",
                 params=IdParams,

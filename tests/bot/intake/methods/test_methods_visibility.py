@@ -253,7 +253,8 @@ async def told_of_a_hidden_agent(world: World) -> list[tuple[str, str]]:
 
 async def test_what_a_hidden_agent_asks_changes_no_answer(world: World) -> None:
     """Nobody can tell by a number either that an agent which one does not see asked and ran."""
-    assert await told_of_a_hidden_agent(world) == []
+    told = await told_of_a_hidden_agent(world)
+    assert told == [], "leave out what the caller does not see (Caller.sees), or write of_all=True"
 
 
 async def test_a_number_of_all_agents_is_noticed(world: World) -> None:
@@ -264,4 +265,4 @@ async def test_a_number_of_all_agents_is_noticed(world: World) -> None:
 
     method = Method("count", NoParams, frozenset({Scope.READ}), count, CountOfAll, "Count.")
     careless = replace(world, table={**world.table, "count": method})
-    assert {name for name, _ in await told_of_a_hidden_agent(careless)} == {"count"}
+    assert "count" in {name for name, _ in await told_of_a_hidden_agent(careless)}
