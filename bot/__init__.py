@@ -25,6 +25,7 @@
     service/      reports to systemd, and the unit
     gate_proof/   a harmless marked command through every entry point, to prove that it is held; the
                   notices of every lockdown
+    announcements notices to everybody who is asked, about no question
     client        calls to a gateway over its socket;  client_errors  what can go wrong with one
     settings/     config.json5, environment and secret files become one frozen Settings
     documentation where the documents named in messages are

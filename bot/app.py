@@ -34,7 +34,7 @@ from bot.health.nodes import NodesProbe
 from bot.health.probes import SANDBOX_BAD_S, SANDBOX_GOOD_S, SandboxProbe, sandbox_is_wanted
 from bot.health.report import Health
 from bot.intake.registry.method import Table
-from bot.intake.socket import URGENT, admitted, handlers
+from bot.intake.socket import admitted, handlers, urgent
 from bot.jobs.message_sender import Delivery
 from bot.jobs.node_notices import NodeNotices
 from bot.jobs.outbox import Outbox
@@ -166,7 +166,7 @@ def _attend_nodes(
     if node_host is None:
         return
     health.nodes = NodesProbe(storage.store, node_host)
-    notices = NodeNotices(storage.store, prover.alarm.notify)
+    notices = NodeNotices(storage.store, prover.alarm.announcer.tell)
     stack.push_async_callback(_end, asyncio.create_task(notices.run()))
 
 
@@ -182,7 +182,7 @@ async def _methods(stack: AsyncExitStack, parts: Served, node_host: "NodeHost | 
 def _prove(stack: AsyncExitStack, clock: Clock, prover: Prover, settings: Settings) -> None:
     """Prove now and by the clock, and send people a report of what prompts cost, once a week."""
     by_the_clock(clock, prover, settings)
-    every_week(clock, prover.alarm.notify, settings)
+    every_week(clock, prover.alarm.announcer.tell, settings)
     stack.push_async_callback(_end, asyncio.create_task(prover.by_time()))
 
 
@@ -290,7 +290,7 @@ async def _start_sockets(
     stack: AsyncExitStack, settings: Settings, methods: Table
 ) -> Sequence[Server]:
     server = await listen(
-        settings.home / "gateway.sock", handlers(methods), urgent=URGENT, own=True
+        settings.home / "gateway.sock", handlers(methods), urgent=urgent(methods), own=True
     )
     stack.push_async_callback(server.close, _ANSWERS_S)
     users = admitted(settings.intake.unix)

@@ -192,7 +192,7 @@ class Prover:
                     f"times in a row: {proof.detail}. Run `sayso doctor`."
                 )
                 _log.error("%s", words)
-                await self.alarm.notify(words, f"proof:{proof.entry_point}:{proof.at_ms}")
+                await self.alarm.announcer.tell(words, f"proof:{proof.entry_point}:{proof.at_ms}")
 
 
 def _proof(entry_point: str, state: ProofState, detail: str, took_ms: int = 0) -> Proof:

@@ -11,27 +11,17 @@ from core.ipc.peer import Peer
 from core.model.identity import AgentId
 from core.settings import UnixUserSection
 
-URGENT = frozenset(
-    {
-        "exec.approval.get",
-        "exec.approval.list",
-        "exec.approval.resolve",
-        "exec.cancel",
-        "grants.revoke",
-        "health.get",
-        "lockdown.engage",
-        "lockdown.get",
-        "token.revoke",
-    }
-)
-"""What the owner can do even when programs use all places: see, answer, stop; none of it waits."""
-
 CallerOf = Callable[[Peer, Notify | None], Caller]
 
 
 def handlers(table: Table, caller_of: CallerOf = of_peer) -> Mapping[str, Handler]:
     """Return the handler that a socket calls for each method."""
     return {name: _handler(method, caller_of) for name, method in table.items()}
+
+
+def urgent(table: Table) -> frozenset[str]:
+    """Return the names of the methods that need no place."""
+    return frozenset(name for name, method in table.items() if method.urgent)
 
 
 def admitted(users: tuple[UnixUserSection, ...]) -> Mapping[int, Admitted]:

@@ -45,7 +45,7 @@ class _File(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class WeeklyAnalysis:
+class WeeklyReport:
     """Processes the week that is due, once; ``notify`` sends people a message."""
 
     settings: Settings
@@ -99,5 +99,5 @@ def every_week(clock: Clock, notify: Notify, settings: Settings) -> None:
     """Schedule the report each week, and a missed one soon after this start, unless it is off."""
     if settings.approvals.exec.suggest.weekly:
         at = WeekTime(ZoneInfo(settings.approvals.exec.zone))
-        analysis = WeeklyAnalysis(settings, notify, at)
-        clock.weekly("suggest", at, analysis.run)
+        report = WeeklyReport(settings, notify, at)
+        clock.weekly("suggest", at, report.run)

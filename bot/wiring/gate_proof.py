@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from bot.announcements import Announcer, Audience, audience_of
 from bot.factories.channels import approver_references, forwarding
-from bot.gate_proof.alarm import Alarm, Audience, audience_of
+from bot.gate_proof.alarm import Alarm
 from bot.gate_proof.prover import Prover
 from bot.gate_proof.socket import SocketEntryPoint
 from bot.gate_proof.tool import ProvingAgent, ToolEntryPoint, is_offered
@@ -26,8 +27,8 @@ def guard_of(settings: Settings) -> Guard:
     return Guard(Lockdown(settings.home / NAME, HomeCheck.of(settings.home, settings.database)))
 
 
-def alarm_audience(settings: Settings, channels: Mapping[str, Channel]) -> Audience:
-    """Return who receives alarms."""
+def configured_audience(settings: Settings, channels: Mapping[str, Channel]) -> Audience:
+    """Return who receives what is about no question: alarms, reports, requests of nodes."""
     return audience_of(forwarding(settings), approver_references(settings), channels.keys())
 
 
@@ -36,10 +37,11 @@ def prover_of(
 ) -> Prover:
     """Return the prover of a gate, with its socket's entry points; ``agent`` calls the tools."""
     guard = gate.execution.guard
+    announcer = Announcer(gate.store, configured_audience(settings, channels))
     prover = Prover(
         guard=guard,
         journal=gate.journal,
-        alarm=Alarm(guard.lockdown, gate.store, gate.journal, alarm_audience(settings, channels)),
+        alarm=Alarm(guard.lockdown, gate.journal, announcer),
         home=settings.home,
         search_path=settings.tools.exec.search_path,
         patience_s=settings.proof.patience,

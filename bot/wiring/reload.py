@@ -28,7 +28,7 @@ from bot.settings.problems import Problem, dotted
 from bot.settings.show import leaves
 from bot.wiring import logs
 from bot.wiring.gate import broker_of
-from bot.wiring.gate_proof import add_tool, alarm_audience, with_proving_agent
+from bot.wiring.gate_proof import add_tool, configured_audience, with_proving_agent
 from channels.base import Channel
 from core.errors import SaysoError
 from core.gate.gate import Gate
@@ -124,7 +124,7 @@ class Reloading:
         elevated = settings.tools.elevated.enabled
         around = self.inbox.surroundings
         parts = inbox_of(gate, people, acting, elevated=elevated, surroundings=around).parts
-        audience = alarm_audience(settings, self.channels)
+        audience = configured_audience(settings, self.channels)
 
         def adopt() -> None:
             # Without an await: no request is judged by half of each configuration.
@@ -134,7 +134,7 @@ class Reloading:
             logs.set_level(settings.logging.level)
             gate.execution.notice_after_ms = settings.tools.exec.notice_after_ms
             self.inbox.parts = parts
-            self.prover.alarm.audience = audience
+            self.prover.alarm.announcer.turn_to(audience)
             add_tool(self.prover, offered, home, self.agent)
 
         return adopt

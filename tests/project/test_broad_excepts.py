@@ -28,7 +28,7 @@ def test_each_broad_except_has_its_reason() -> None:
         for place in unexplained(str(file.relative_to(ROOT)), file.read_text())
     ]
     assert len(files) > 500
-    assert found == []
+    assert found == [], "write why behind each, on the same line: `# noqa: BLE001 - WHY`"
 
 
 def test_one_without_a_reason_is_found() -> None:

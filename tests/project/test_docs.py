@@ -159,7 +159,8 @@ def test_every_word_of_the_design_is_in_the_glossary(word: str) -> None:
     """The glossary fixes what the words mean."""
     rows = re.findall(r"^\| \*\*(.+?)\*\* \| (.+) \|$", page("glossary.md"), re.MULTILINE)
 
-    assert word in {name.strip("`") for name, meaning in rows if meaning}
+    known = {name.strip("`") for name, meaning in rows if meaning}
+    assert word in known, f"write a row in docs/glossary.md: | **{word}** | MEANING |"
 
 
 def test_the_glossary_is_sorted() -> None:
@@ -167,7 +168,8 @@ def test_the_glossary_is_sorted() -> None:
     rows = re.findall(r"^\| \*\*(.+?)\*\* \|", page("glossary.md"), re.MULTILINE)
     words = [row.strip("`").lower() for row in rows]
 
-    assert words == sorted(words)
+    late = [word for word, before in zip(words[1:], words, strict=False) if word < before]
+    assert late == [], "move each row up in docs/glossary.md"
 
 
 @rows("path", PAGES)
@@ -215,4 +217,5 @@ def test_every_place_to_put_something_exists() -> None:
     named = re.findall(r"`((?:bot|channels|core|docs|tests)/[\w./-]*)`", table)
 
     assert len(named) > 30
-    assert [path for path in named if not (ROOT / path).exists()] == []
+    gone = [path for path in named if not (ROOT / path).exists()]
+    assert gone == [], "correct each in CONTRIBUTING.md"

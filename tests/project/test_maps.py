@@ -58,11 +58,11 @@ def maps() -> Iterator[tuple[Path, str]]:
 def test_each_map_is_complete() -> None:
     """Whoever looks for a module finds it there; the map above may name it for several packages."""
     found = {
-        f"{folder.relative_to(ROOT)}/__init__.py: {', '.join(sorted(missing))} not in its map"
+        f"{folder.relative_to(ROOT)}/__init__.py: {', '.join(sorted(missing))}"
         for folder, text in maps()
         if (missing := not_named(text, docstring(folder.parent), modules(folder)))
     }
-    assert found == set()
+    assert found == set(), "write a row for each in the map of that docstring: `NAME  what it does`"
     assert len(list(maps())) > 50
 
 
@@ -73,7 +73,7 @@ def test_no_row_was_wrapped_as_prose() -> None:
         for folder, text in maps()
         for row in astray(text, known(folder))
     }
-    assert found == set()
+    assert found == set(), "begin each row of that map with the name of a module, on one line"
 
 
 def test_what_is_missing_or_astray_is_found() -> None:

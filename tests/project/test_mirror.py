@@ -38,16 +38,18 @@ def subject(test: PurePath, product: AbstractSet[PurePath]) -> PurePath | None:
 def test_every_test_names_a_module() -> None:
     """A test of core/store/approvals/decide.py is tests/core/store/approvals/test_decide*.py."""
     tests = [path for path in MIRRORED if path.name.startswith("test_")]
+    lost = [f"tests/{path}" for path in tests if subject(path, PRODUCT) is None]
 
     assert len(tests) > 200
-    assert [str(path) for path in tests if subject(path, PRODUCT) is None] == []
+    assert lost == [], "name each test_MODULE.py or test_MODULE_ASPECT.py, in the module's folder"
 
 
 def test_every_folder_names_a_package() -> None:
     """A folder of the mirrored tree corresponds to a package of the product, helpers or not."""
     folders = {path.parent for path in MIRRORED}
+    lost = {f"tests/{folder}" for folder in folders if folder / "__init__.py" not in PRODUCT}
 
-    assert {str(folder) for folder in folders if folder / "__init__.py" not in PRODUCT} == set()
+    assert lost == set(), "give each the name of a package of the product"
 
 
 @rows(
@@ -82,5 +84,6 @@ def test_no_test_module_imports_another() -> None:
     tests = [path for path in files() if path.suffix == ".py" and "tests" in path.parts]
 
     assert len(tests) > 600
-    assert [str(path) for path in tests if imports.search(path.read_text(encoding="utf-8"))] == []
+    found = [str(path) for path in tests if imports.search(path.read_text(encoding="utf-8"))]
+    assert found == [], "put what they share into tests/support/, or a module beside them"
     assert imports.search("from tests.core.test_x import y")

@@ -9,8 +9,8 @@ LONGEST_FUNCTION = 40
 EMPTY_WORDS = {"utils", "util", "helpers", "helper", "manager", "common", "misc"}
 
 
-def functions(text: str) -> Iterator[tuple[str, int]]:
-    """Yield the name and the number of lines of each function, without its docstring."""
+def functions(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the name, the first line and the length of each function, without its docstring."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             assert node.end_lineno is not None
@@ -19,16 +19,18 @@ def functions(text: str) -> Iterator[tuple[str, int]]:
                 said = node.body[0]
                 assert said.end_lineno is not None
                 length -= said.end_lineno - said.lineno + 1
-            yield node.name, length
+            yield node.name, node.lineno, length
 
 
 @rows("path", modules())
 def test_a_module_is_small_and_named_after_what_it_holds(path: Path) -> None:
     """A module has the size of its concept; its functions stay short enough to see at once."""
-    text = path.read_text(encoding="utf-8")
+    text, place = path.read_text(encoding="utf-8"), path.relative_to(ROOT)
 
-    assert EMPTY_WORDS.isdisjoint(path.with_suffix("").relative_to(ROOT).parts)
-    assert [(name, n) for name, n in functions(text) if n > LONGEST_FUNCTION] == []
+    empty = EMPTY_WORDS.intersection(place.with_suffix("").parts)
+    assert not empty, f"{place}: name it after what it holds, not {', '.join(sorted(empty))}"
+    long = [f"{place}:{at}: {name}, {n}" for name, at, n in functions(text) if n > LONGEST_FUNCTION]
+    assert not long, f"split what has more than {LONGEST_FUNCTION} lines:\n" + "\n".join(long)
 
 
 def test_a_long_function_is_seen() -> None:
@@ -36,4 +38,4 @@ def test_a_long_function_is_seen() -> None:
     body = "\n".join("    pass" for _ in range(LONGEST_FUNCTION))
     text = f'def f() -> None:\n    """Say\n\n    much.\n    """\n{body}\n'
 
-    assert list(functions(text)) == [("f", LONGEST_FUNCTION + 1)]
+    assert list(functions(text)) == [("f", 1, LONGEST_FUNCTION + 1)]

@@ -31,7 +31,7 @@ def test_no_exception_is_hidden_in_another_ones_text() -> None:
         for file in files
         for name in swallowed(file.read_text(encoding="utf-8"))
     }
-    assert found == set()
+    assert found == set(), "begin a line with each, below `Raises:` of that docstring"
 
 
 def test_a_hidden_one_is_found() -> None:

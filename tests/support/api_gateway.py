@@ -112,7 +112,9 @@ class ApiGateway:
 
     def revoke(self, who: str) -> None:
         """Revoke a token."""
-        self.do(self.gateway.store.write(tokens.revoke, who))
+        meant = self.do(self.gateway.store.read(tokens.meant, who))
+        assert meant is not None
+        self.do(self.gateway.store.write(tokens.revoke, meant.id))
 
 
 def configure(

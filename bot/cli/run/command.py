@@ -5,7 +5,7 @@ import os
 from bot.cli import fail
 from bot.cli.paths import socket_path
 from bot.cli.run.arguments import add_arguments, quick
-from bot.cli.run.exit_status import conclude, exit_code, print_json
+from bot.cli.run.exit_status import conclude, print_json
 from bot.cli.run.follow import Detached, FollowedRequest
 from bot.cli.run.output_streams import Outlets, fill_standard_descriptors, one_file
 from bot.cli.run.params import UsageError, params_of
@@ -160,6 +160,3 @@ def _waiting() -> "Spinner | Notice":
     from bot.cli.run.spinner import Notice, Spinner  # noqa: PLC0415 - only where people are asked
 
     return Spinner() if os.isatty(2) else Notice()
-
-
-__all__ = ["exit_code", "follow", "register", "run", "run_words"]

@@ -62,10 +62,10 @@ def conclude(answer: "Answer", outlets: Outlets) -> int:
 
 
 def print_json(answer: "Answer") -> int:
-    """Print the answer as one JSON object."""
-    import json  # noqa: PLC0415 - the client has its own reader
+    """Print the answer as one JSON object; return the exit code."""
+    from bot.cli import call  # noqa: PLC0415 - it loads json; the client has its own reader
 
-    sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+    call.print_json(answer, indent=None)
     sys.stdout.flush()
     return exit_code(answer)
 

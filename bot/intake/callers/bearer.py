@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from bot.intake.callers.caller import Caller
 from core.approvals.routing.approvers import Approvers
 from core.errors import StoreError, Unauthenticated
-from core.ipc.jsonrpc import Notify
 from core.model.access import VisibleAgents, effective
 from core.model.identity import API_CHANNEL, Actor, Intake, Requester
 from core.store import Store
@@ -34,14 +33,14 @@ class Bearers:
     store: Store
     approvers: Callable[[], Approvers] = lambda: Approvers({})
 
-    async def caller(self, text: str, intake: Intake, notify: Notify | None = None) -> Caller:
+    async def caller(self, text: str, intake: Intake) -> Caller:
         """Return the holder of this token. Call it for each request and each frame.
 
         Raises:
             Unauthenticated: it is not a token, or it is unknown, expired or revoked.
             StoreError: that cannot be determined now, so access is refused.
         """
-        return caller_of(await self._live(text, is_session=False), intake, notify)
+        return caller_of(await self._live(text, is_session=False), intake)
 
     async def visitor(self, text: str, intake: Intake) -> Caller:
         """Return the person whose session of the control page this is. Call it for each request.
@@ -84,7 +83,7 @@ class Bearers:
             _log.warning("cannot record the use of token %s: %s", token.id, failure)
 
 
-def caller_of(token: Token, intake: Intake, notify: Notify | None = None) -> Caller:
+def caller_of(token: Token, intake: Intake) -> Caller:
     """Return what the holder of a token may do: as an agent, as a person, or as neither."""
     name = token.name if token.browser is None else str(token.person)
     person = None if token.person is None else Actor(API_CHANNEL, token.id, name)
@@ -95,5 +94,4 @@ def caller_of(token: Token, intake: Intake, notify: Notify | None = None) -> Cal
         agents=None if token.agent is None else frozenset({token.agent}),
         token=token.id,
         until_ms=token.expires_ms,
-        notify=notify,
     )

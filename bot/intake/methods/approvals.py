@@ -45,7 +45,7 @@ class ApprovalMethods:
 
     def methods(self) -> Iterable[AnyMethod]:
         """Return the methods."""
-        return (*self._deciding(), *self._looking())
+        return (*self._deciding(), *self._listing(), *self._about_one())
 
     def _deciding(self) -> Iterable[AnyMethod]:
         return (
@@ -65,10 +65,11 @@ class ApprovalMethods:
                 handler=self.resolve,
                 summary="Answer an approval, as the person whose token or terminal it is.",
                 result=ResolvedAnswer,
+                urgent=True,
             ),
         )
 
-    def _looking(self) -> Iterable[AnyMethod]:
+    def _listing(self) -> Iterable[AnyMethod]:
         return (
             Method(
                 name="exec.approval.list",
@@ -78,7 +79,12 @@ class ApprovalMethods:
                 summary="List pending approvals, the soonest deadline first.",
                 result=ApprovalsAnswer,
                 filters=True,
+                urgent=True,
             ),
+        )
+
+    def _about_one(self) -> Iterable[AnyMethod]:
+        return (
             Method(
                 name="exec.approval.get",
                 params=IdParams,
@@ -86,6 +92,7 @@ class ApprovalMethods:
                 handler=self.get,
                 summary="Show one approval by id, code or unique prefix.",
                 result=ApprovalAnswer,
+                urgent=True,
             ),
             Method(
                 name="exec.approval.copies",

@@ -64,6 +64,7 @@ class GrantMethods:
                 handler=self.revoke,
                 summary="Revoke a grant.",
                 result=ChangeAnswer,
+                urgent=True,
             ),
             Method(
                 name="tasks.end",

@@ -26,6 +26,7 @@ class HealthMethods:
                 handler=self.get_health,
                 summary="Report the gateway's health.",
                 result=HealthAnswer,
+                urgent=True,
             ),
         )
 

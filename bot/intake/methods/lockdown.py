@@ -53,6 +53,7 @@ class LockdownMethods:
                 handler=self.get,
                 summary="Report whether Sayso is locked down, since when and why.",
                 result=LockdownAnswer,
+                urgent=True,
             ),
             Method(
                 name="lockdown.engage",
@@ -61,6 +62,7 @@ class LockdownMethods:
                 handler=self.engage,
                 summary="Deny every request from now on; running commands continue.",
                 result=ChangeAnswer,
+                urgent=True,
             ),
             Method(
                 name="lockdown.lift",

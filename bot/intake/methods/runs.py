@@ -77,6 +77,7 @@ class RunMethods:
                 handler=self.cancel,
                 summary="Cancel a pending approval or a running command, by id, code or prefix.",
                 result=CancelledAnswer,
+                urgent=True,
             ),
             Method(
                 name="exec.tail",

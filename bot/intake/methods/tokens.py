@@ -84,6 +84,7 @@ class TokenMethods:
                 handler=self.revoke,
                 summary="Revoke a token permanently.",
                 result=ChangeAnswer,
+                urgent=True,
             ),
         )
 

@@ -36,7 +36,8 @@ class Method(Generic[P, R_co]):
     ``local`` methods are not offered over the network at all, those ``of_all`` agents only to
     callers that see them all. ``filters``: if no agent is named, the handler itself leaves out what
     the caller does not see. ``ends_with_caller``: it waits, and what it does ends if the caller
-    leaves.
+    leaves. ``urgent``: the owner can call it even when programs use all places of the socket: it
+    sees, answers or stops something, and never waits.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Method(Generic[P, R_co]):
     of_all: bool = False
     filters: bool = False
     ends_with_caller: bool = False
+    urgent: bool = False
 
     @property
     def is_finished(self) -> bool:

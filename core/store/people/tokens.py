@@ -53,7 +53,11 @@ _LISTED = select(tokens).order_by(tokens.c.created_ms, tokens.c.id)
 _MEANT = (
     select(tokens)
     .where((tokens.c.id == bindparam("p_ref")) | (tokens.c.name == bindparam("p_ref")))
-    .order_by(tokens.c.revoked_ms.is_not(None), tokens.c.created_ms.desc())
+    .order_by(
+        tokens.c.id != bindparam("p_ref"),
+        tokens.c.revoked_ms.is_not(None),
+        tokens.c.created_ms.desc(),
+    )
 )
 _END = (
     update(tokens)
@@ -246,26 +250,25 @@ def by_id(conn: Connection, token_id: str) -> Token | None:
 
 
 def meant(conn: Connection, ref: str) -> Token | None:
-    """Return the token with this id or name, a live one first; ``None`` if there is none."""
+    """Return the token with this id or, a live one first, this name; ``None`` if there is none."""
     row = conn.execute(_MEANT, {"p_ref": ref}).mappings().first()
     return None if row is None else _token(row, now_ms(conn))
 
 
-def revoke(conn: Connection, ref: str) -> Token | None:
-    """End the token with this id or name for good; ``None`` if there is none.
+def revoke(conn: Connection, token_id: str) -> Token | None:
+    """End a token for good; ``None`` if there is none.
 
     A person's votes and answers by it no longer count, like those of a revoked account.
     """
-    row = conn.execute(_MEANT, {"p_ref": ref}).mappings().first()
-    if row is None:
+    token = by_id(conn, token_id)
+    if token is None:
         return None
-    conn.execute(_REVOKE, {"p_id": row["id"], "p_now": now_ms(conn)})
-    conn.execute(_PUSH_NO_MORE, {"p_id": row["id"]})
-    if row["person"] is not None:
-        people.revoke(conn, f"{API_CHANNEL}:{row['id']}")
+    conn.execute(_REVOKE, {"p_id": token_id, "p_now": now_ms(conn)})
+    conn.execute(_PUSH_NO_MORE, {"p_id": token_id})
+    if token.person is not None:
+        people.revoke(conn, token.ref)
     note(conn, CHANGED)
-    gone = conn.execute(_BY_HASH, {"p_hash": row["hash"]}).mappings().one()
-    return _token(gone, now_ms(conn))
+    return by_id(conn, token_id)
 
 
 def sign_out(conn: Connection, token_id: str) -> bool:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.announcements import Announcer, Audience
 from bot.chat.nodes import NodePairing
-from bot.gate_proof.alarm import Alarm, Audience
 from bot.jobs.message_sender import Delivery
 from bot.jobs.node_notices import NodeNotices
 from bot.jobs.outbox import Outbox
@@ -18,7 +18,6 @@ from channels.commands import NodeRequests, PairNode, PendingList
 from channels.memory import MemoryChannel
 from core.approvals.routing.approvers import Approvers
 from core.audit.journal import AuditJournal
-from core.gate.guards.lockdown import Lockdown
 from core.model.identity import Actor, AgentId, Target
 from core.model.node import NodeId, PairingRequest
 from core.store import Store, open_store
@@ -70,12 +69,11 @@ async def desk(home: Path) -> AsyncIterator[Desk]:
     store = await open_store(f"sqlite:///{home}/state.db")
     journal, channel = AuditJournal(home / "audit.jsonl"), MemoryChannel()
     with journal:
-        alarm = Alarm(Lockdown(), store, journal, Audience((HERE,)))
         made = Desk(
             store,
             channel,
             NodePairing(store, journal, APPROVERS),
-            NodeNotices(store, alarm.notify),
+            NodeNotices(store, Announcer(store, Audience((HERE,))).tell),
         )
         channels = {"memory": channel}
         outbox = asyncio.create_task(Outbox(store, channels, Delivery(store, channels)).run())

@@ -13,7 +13,7 @@ import pytest
 from bot import cli
 from bot.cli import build_parser, main
 from bot.cli.parser import members
-from bot.cli.run.command import exit_code
+from bot.cli.run.exit_status import exit_code
 from tests.support.tables import rows
 
 COMMANDS = members(build_parser())

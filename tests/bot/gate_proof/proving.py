@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from bot.announcements import Announcer, Audience
 from bot.chat.agent_threads import AgentThreads
 from bot.chat.inbox import GateInbox, Surroundings, inbox_of
-from bot.gate_proof.alarm import Alarm, Audience
+from bot.gate_proof.alarm import Alarm
 from bot.gate_proof.chat import ChatEntryPoint, ProvingSender
 from bot.gate_proof.entry_points import ProofAnswer
 from bot.gate_proof.prover import Proof, Prover
@@ -107,7 +108,7 @@ async def proving(
         prover = Prover(
             guard=guard,
             journal=gate.journal,
-            alarm=Alarm(guard.lockdown, gate.store, gate.journal, Audience((PLACE,))),
+            alarm=Alarm(guard.lockdown, gate.journal, Announcer(gate.store, Audience((PLACE,)))),
             home=home,
             search_path=DEFAULT_SEARCH_PATH,
             patience_s=patience_s,

@@ -4,31 +4,13 @@ import asyncio
 import os
 from pathlib import Path
 
-import pytest
-
 from bot.client import Client
-from bot.gate_proof.alarm import Audience, audience_of
-from core.approvals.routing.forwarding import Forwarding
-from core.model.identity import PersonId, Target
-from core.settings.approvals import ForwardMode
-from core.store.people.people import Account, Person
 from tests.channels.discord import guild as discord
 from tests.channels.slack import workspace as slack
 from tests.channels.telegram import bot_and_user as telegram
 from tests.emulators.slack_rules import seen
 from tests.support.three_platforms import ThreePlatforms, three_platforms
 from tests.support.waiting import until
-
-RUNNING = frozenset({"slack", "discord", "telegram"})
-ANA = Person(
-    PersonId("ana"),
-    revoked=False,
-    accounts=(
-        Account("slack", "U0ANA0001", "Ana", revoked=False),
-        Account("telegram", "42", "Ana", revoked=False),
-        Account("discord", "77", "Ana", revoked=True),
-    ),
-)
 
 
 def told(at: ThreePlatforms) -> list[str]:
@@ -70,30 +52,3 @@ async def test_where_prompts_have_a_place_it_is_told_there(tmp_path: Path) -> No
         await until(lambda: len(at.shown()) == 3, 15)
 
         assert [] == told(at)
-
-
-@pytest.mark.parametrize(
-    ("approvers", "places"),
-    [
-        ({"slack:U0ANA0001"}, [("slack", "U0ANA0001")]),
-        ({"discord:77"}, [("discord", "user:77")]),
-        ({"person:ana"}, [("slack", "U0ANA0001"), ("telegram", "42")]),
-        ({"slack:person:ana"}, [("slack", "U0ANA0001")]),
-        ({"person:ana", "slack:U0ANA0001"}, [("slack", "U0ANA0001"), ("telegram", "42")]),
-        ({"slack:group:S0LEADS01", "discord:role:5", "person:bob", "terminal:root"}, []),
-        ({"matrix:@ana"}, []),
-    ],
-)
-def test_who_is_written_to(approvers: set[str], places: list[tuple[str, str]]) -> None:
-    """Accounts in running channels, each once; groups, roles and strangers have no such place."""
-    nowhere = Forwarding(enabled=True, mode=ForwardMode.SESSION, targets=())
-    audience = audience_of(nowhere, frozenset(approvers), RUNNING)
-
-    assert places == [(place.channel, place.to) for place in audience.direct((ANA,))]
-
-
-def test_the_terminal_hears_of_it_too() -> None:
-    """If the gateway has one."""
-    audience = Audience(channels=frozenset({"terminal"}))
-
-    assert (Target("terminal", "here"),) == audience.direct(())

@@ -16,7 +16,7 @@ import pytest
 from bot.app import Gateway, gateway
 from bot.jobs.scheduler import Clock
 from bot.jobs.week_time import WeekTime
-from bot.jobs.weekly_report import NAME, WeeklyAnalysis, every_week
+from bot.jobs.weekly_report import NAME, WeeklyReport, every_week
 from bot.policy_tools.weekly_suggest import AnalysisEnded, Patience, week_of
 from bot.settings import Settings, load
 from channels.memory import MemoryChannel
@@ -80,10 +80,10 @@ class Recorded(list[str]):
         self.append(words)
 
 
-def analysis_of(state: Path, told: Recorded, patience: Patience | None = None) -> WeeklyAnalysis:
+def analysis_of(state: Path, told: Recorded, patience: Patience | None = None) -> WeeklyReport:
     """Return the report of a home, at the gateway's own time."""
     settings = load(state, environ={})
-    return WeeklyAnalysis(settings, told.tell, WeekTime(UTC), patience or Patience())
+    return WeeklyReport(settings, told.tell, WeekTime(UTC), patience or Patience())
 
 
 async def test_what_was_missed_is_made_up_and_told_once(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ async def test_the_clock_looks_at_its_time_of_the_week(tmp_path: Path) -> None:
     state, told = await asked(tmp_path, least=9), Recorded()
     at = datetime.now(UTC) + timedelta(seconds=2)
     moment = WeekTime(UTC, at.weekday(), at.hour, at.minute, at.second)
-    analysis = WeeklyAnalysis(load(state, environ={}), told.tell, moment)
+    analysis = WeeklyReport(load(state, environ={}), told.tell, moment)
     clock = Clock(Work())
     clock.start()
     try:

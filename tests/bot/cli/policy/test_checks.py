@@ -135,7 +135,23 @@ def test_another_configuration_can_be_tested(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_each_shipped_policy_passes_its_own_test(tmp_path: Path, example: Path) -> None:
-    """It loads, and its examples behave."""
-    done = sayso(home(tmp_path, config()), "policy", "test", "--config", str(example))
+    """It loads, its examples behave, and it decides what the file beside it expects."""
+    expected = example.with_suffix(".jsonl")
+    assert expected.exists(), f"write {expected.relative_to(ROOT)}: a line for each verdict"
+    for verdict in ("allow", "ask"):
+        words = f'"expect": "{verdict}"'
+        assert words in expected.read_text(), f"{expected.relative_to(ROOT)}: no line has {words}"
+    done = sayso(
+        home(tmp_path, config()), "policy", "test", "--config", str(example), str(expected)
+    )
 
     assert 0 == done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_a_page_says_what_each_shipped_policy_is_for(example: Path) -> None:
+    """Nobody finds it otherwise."""
+    page = ROOT / "docs" / "how-to" / "example-policy.md"
+    words = f"write in {page.relative_to(ROOT)} what {example.relative_to(ROOT)} is for"
+
+    assert f"(../examples/{example.name})" in page.read_text(), words

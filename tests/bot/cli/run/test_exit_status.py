@@ -1,6 +1,7 @@
 """Say in one line how a run ended, and exit as a shell would."""
 
 import base64
+import json
 from typing import Any
 
 import pytest
@@ -105,3 +106,15 @@ def test_one_json_object_has_the_text_as_it_is(capsys: pytest.CaptureFixture[str
     """Programs read UTF-8; the exit code is the same."""
     assert print_json({**ENDED, "output": "größer", "exitCode": 3}) == 3
     assert '"output": "größer"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("hidden", ["\x7f", "\x85", "\x9b", "\u202e", "\u200b"])
+def test_json_shows_what_people_cannot_see_as_an_escape(
+    capsys: pytest.CaptureFixture[str], hidden: str
+) -> None:
+    """As every other command does; a program reads the same value."""
+    print_json({**ENDED, "output": f"a{hidden}b"})
+    text = capsys.readouterr().out
+
+    assert hidden not in text
+    assert json.loads(text)["output"] == f"a{hidden}b"

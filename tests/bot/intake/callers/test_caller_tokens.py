@@ -235,7 +235,9 @@ async def test_what_is_no_live_token_lets_nobody_in(api: Api) -> None:
     good = await api.token("good", DECIDE, person="ana")
     revoked = await api.token("revoked", LOOK)
     orphan = await api.token("orphan", DECIDE, person="bob")
-    await api.gate.store.write(tokens.revoke, "revoked")
+    meant = await api.gate.store.read(tokens.meant, "revoked")
+    assert meant is not None
+    await api.gate.store.write(tokens.revoke, meant.id)
     await api.gate.store.write(people.revoke, "bob")
     swapped = good[:-1] + ("0" if good[-1] != "0" else "1")
     tried = [

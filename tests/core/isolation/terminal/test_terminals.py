@@ -227,7 +227,7 @@ async def test_a_revoked_token_ends_its_terminal(desk: Desk) -> None:
     await until(lambda: looked)
     assert not any(looked)
     assert not opened.end.done()
-    await store.write(tokens.revoke, "t")
+    await store.write(tokens.revoke, made.token.id)
     done = await opened.end
 
     assert isinstance(done, Finished)

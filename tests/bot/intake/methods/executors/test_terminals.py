@@ -97,7 +97,10 @@ async def test_what_a_run_started_is_asked_about_at_a_terminal_too(front: Front)
     with terminal("sh", "-c", "sleep 60; :", BOOTSTRAP) as (process, _):
         peer = _peer(process.pid)
         wait_until("the foreground", lambda: unix_peer.at_terminal(peer))
-        wait_until("the supervisor's words", lambda: unix_peer.is_run(process.pid))
+        # What starts it has the words too; in between, while it becomes sh, a process has none.
+        words = Path(f"/proc/{process.pid}/cmdline")
+        wait_until("the supervisor's words", lambda: words.read_bytes().startswith(b"sh\0"))
+        assert unix_peer.is_run(process.pid)
         assert (await front.open(of_peer(peer)))[1] == "pending"
 
 
