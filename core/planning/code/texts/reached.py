@@ -183,8 +183,9 @@ def by_text(
     known = {one: _by_fragment(one, depth) for one in dict.fromkeys(found.fragments)}
     # What is certainly fed comes first, because only the first of many names are looked for.
     named = [word for one in known for word in one.inputs]
+    whole = _LAST_WORD.search(text) is not None
     for one, part in known.items():
-        named += _feeding(one, part, piped=piped, whole=_LAST_WORD.search(text) is not None)
+        named += _feeding(one, part, piped=piped, whole=whole)
     named += filter(None, found.spare)
     all_of_it = joined((Reached(named=tuple(dict.fromkeys(named))), *known.values(), *inner))
     if not all_of_it.inserts:
