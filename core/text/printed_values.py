@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from core.text.printed_settings import SETTINGS
 from core.text.secret_patterns import WORD, fold
 from core.text.secrets import Piece
 
@@ -74,6 +75,7 @@ _FORMS: Final = (
         "private-lines",
         re.compile(r"Private-Lines: \d{1,4}\r?\n((?:[A-Za-z0-9+/=]{1,64}\r?\n)+)"),
     ),
+    *(_Form("secret", needle, pattern) for needle, pattern in SETTINGS),
 )
 
 
