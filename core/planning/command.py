@@ -11,7 +11,7 @@ from core.model.command import PinnedFile, PlannedCommand
 from core.planning.code.files.by_name import may_start_others
 from core.planning.code.files.caches import raises_rights, with_caches
 from core.planning.code.files.fed import with_fed
-from core.planning.code.files.named import code_named, programs_named, reached_files
+from core.planning.code.files.named import SETS_PATH, code_named, programs_named, reached_files
 from core.planning.code.files.operands import Code, code_operands, together
 from core.planning.code.texts.found import joined
 from core.planning.code.texts.reached import by_options, by_text, by_vector
@@ -19,6 +19,7 @@ from core.planning.code.words.arguments import code_folders, code_words, inline_
 from core.planning.code.words.assigned import loads
 from core.planning.code.words.parts import ENDS_OF_WORDS
 from core.planning.code.words.reloading import reloads
+from core.planning.git.discovery import tree_around
 from core.planning.paths.pins import FINGERPRINTS, Unpinned
 from core.planning.paths.search_path import SearchPath
 from core.planning.paths.symlinks import links_of
@@ -46,6 +47,7 @@ SHELL: Final = "/bin/sh"
 """Reads the lines that nobody else can."""
 
 _CLOSED: Final = Exposure()
+_PATHS: Final = frozenset(("PATH", "GIT_EXEC_PATH"))
 _NOT_FOLDERS: Final = frozenset(("git",))
 """Programs that run code, but none that is in the working folder by default."""
 
@@ -103,11 +105,12 @@ def _code_of_text(
     text: str, argv: tuple[str, ...], cwd: str, home: str, search: SearchPath
 ) -> Code | Unpinned:
     reached = by_text(text, {"HOME": home})
+    top = tree_around(cwd) if "git" in text else ""
     parts = [
-        code_named(text, cwd, search),
-        reached_files(reached.files, cwd, reached.places, reached.made),
+        code_named(text, cwd, search, (top,)),
+        reached_files(reached.files, cwd, (*reached.places, top), reached.made),
     ]
-    if "PATH=" in text:
+    if SETS_PATH.search(text):
         parts.append(programs_named(argv, cwd, search))
     return together(*parts)
 
@@ -163,9 +166,10 @@ def _started(
 ) -> Code | Unpinned:
     """Pin what a program that may start others may run, as far as its words name it."""
     reached = joined((by_vector(argv, executable.realpath), by_options(argv, executable.realpath)))
-    places = (*argv[1:], *reached.places)
+    top = tree_around(cwd) if any("git" in word for word in argv) else ""
+    places = (*argv[1:], *reached.places, top)
     found = reached_files(reached.files, cwd, places, reached.made)
-    return together(found, programs_named(argv, cwd, search))
+    return together(found, programs_named(argv, cwd, search, (top,)))
 
 
 def _steered(command: PlannedCommand, executable: PinnedFile, cwd: str) -> PlannedCommand:
@@ -244,7 +248,7 @@ def _wrapping(
 def _steers(assignments: tuple[tuple[str, str], ...], argv: tuple[str, ...]) -> bool:
     """Return whether what ``env`` sets may run another program, or a further file."""
     return any("$" in word for word in argv) or any(
-        name == "PATH" or loads(name) or ENDS_OF_WORDS.search(value) for name, value in assignments
+        name in _PATHS or loads(name) or ENDS_OF_WORDS.search(value) for name, value in assignments
     )
 
 

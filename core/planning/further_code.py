@@ -13,11 +13,12 @@ from operator import is_
 
 from core.model.command import Connector, ExecPlan, PinnedFile, PlannedCommand
 from core.planning.code.files.bulk_lookup import is_excess
-from core.planning.code.files.by_name import may_start_others, started_by_name
+from core.planning.code.files.by_name import is_extended, may_start_others, started_by_name
 from core.planning.code.files.fed import with_fed
 from core.planning.code.words.interpreters import readers_of
 from core.planning.code.words.places import readings_of
 from core.planning.command import plan_command, plan_shell
+from core.planning.git.obedience import ALL, obedience_of
 from core.planning.paths.search_path import SearchPath
 from core.planning.paths.writable_by_others import exposure, paths_of
 from core.programs.carriers import in_system_directory
@@ -65,10 +66,17 @@ def _may_run_more(command: PlannedCommand) -> bool:
         and (
             one.fed
             or may_start_others(one.argv, one.executable)
+            or _starts_own(one)
             or bool(readers_of(one.argv[0], one.executable.realpath))
         )
         for one in command.all_of_it
     )
+
+
+def _starts_own(command: PlannedCommand) -> bool:
+    """Return whether it starts a program `NAME-WORD`; git only for a word that it may not know."""
+    obeys = obedience_of(command)
+    return is_extended(command.argv[0]) if obeys is None else obeys.powers is ALL
 
 
 def _planned_again(plan: ExecPlan) -> ExecPlan:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.text.ordinary_values import is_ordinary
+from core.text.printed_settings import SETTINGS
 from core.text.secret_names import WORD
 from core.text.secret_patterns import fold
 from core.text.secrets import Piece
@@ -77,6 +78,7 @@ _FORMS: Final = (
         "private-lines",
         re.compile(r"Private-Lines: \d{1,4}\r?\n((?:[A-Za-z0-9+/=]{1,64}\r?\n)+)"),
     ),
+    *(_Form(_NAMED, needle, pattern) for needle, pattern in SETTINGS),
 )
 
 

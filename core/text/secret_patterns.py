@@ -14,6 +14,7 @@ from heapq import heapify, heappop, heapreplace
 
 from core.text.ordinary_values import is_ordinary
 from core.text.secret_names import NAMES, WORD
+from core.text.vendor_tokens import VENDOR_TOKENS, vendor_pattern
 
 PLAIN = r"[^\s'\"`$;|&<>(){}\[\]*?\\]"
 DOLLAR = r"\$(?![({'\"`])"
@@ -129,6 +130,7 @@ SHAPES = (
         r"(h(?<![A-Za-z0-9]h)f_[A-Za-z0-9]{{30{more}}}"
         r"|d(?<![A-Za-z0-9]d)o[opr]_v1_[a-f0-9]{{40{more}}})",
     ),
+    Shape("API key", tuple(lead for lead, _, _ in VENDOR_TOKENS), f"({vendor_pattern()})"),
     Shape("SendGrid key", "SG.", r"(SG\.(?<![A-Za-z0-9]SG\.)[\w-]{{16,}}\.[\w-]{{16{more}}})"),
     Shape("JWT", "eyJ", r"(eyJ(?<![\w-]eyJ)[\w-]{{5,}}\.[\w-]{{5,}}\.[\w-]*)"),
     Shape(

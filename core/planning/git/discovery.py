@@ -67,6 +67,16 @@ def repositories_around(cwd: str) -> Iterator[Repository]:
         folder = folder.rpartition("/")[0] or "/"
 
 
+def tree_around(cwd: str) -> str:
+    """Return the folder of the files around a folder, in which git starts an alias, or ``""``."""
+    folder = cwd
+    while folder not in {"", "/"}:
+        if is_there(folder + "/.git"):
+            return folder
+        folder = folder.rpartition("/")[0]
+    return ""
+
+
 def repositories_within(repository: Repository, obeys: Obedience) -> Iterator[Repository]:
     """Yield the submodules that git may enter."""
     if repository.tree:

@@ -19,6 +19,7 @@ from typing import Final
 from core.files.lookup import is_there
 from core.model.command import PlannedCommand
 from core.planning.git.config import Setting, UnreadableConfig, read_settings
+from core.planning.git.contents import contents_of, named_in
 from core.planning.git.discovery import (
     LARGEST,
     OddLink,
@@ -76,9 +77,13 @@ _NONE_KNOWN: Final[Mapping[str, Listing]] = {}
 
 @dataclass(slots=True)
 class _Look:
-    """A look at what one command obeys; ``left`` are the bytes of configurations still to read."""
+    """A look at what one command obeys; ``left`` are the bytes of configurations still to read.
+
+    ``hooks`` is the value of ``-c core.hooksPath=…``, the last of several.
+    """
 
     cwd: str
+    hooks: tuple[str, ...] = ()
     left: int = _MOST_READ
 
     def spend(self, size: int, path: str) -> None:
@@ -98,7 +103,7 @@ def steering(command: PlannedCommand, cwd: str) -> str:
     if obeys is None:
         return ""
     found: list[str] = []
-    look = _Look(cwd)
+    look = _Look(cwd, tuple(_hooks_paths(command.argv))[-1:])
     for count, look.cwd in enumerate(_folders(command.argv, cwd)):
         if count > _MOST_ENTERED:
             found.append(f"its options name more than {_MOST_ENTERED} folders")
@@ -128,6 +133,19 @@ def _named_elsewhere(config: str, repository: Repository) -> Iterator[str]:
         yield file
         if isinstance(one, Setting) and one.name == HOOKS_PATH:
             yield os.path.join(repository.tree, os.path.expanduser(one.value))  # noqa: PTH111
+
+
+def _hooks_paths(argv: tuple[str, ...]) -> Iterator[str]:
+    """Yield the folders of hooks that words set."""
+    for option, word in pairwise(argv):
+        name, _, value = word.partition("=")
+        if option == "-c" and name.lower() == HOOKS_PATH and value and "\0" not in value:
+            yield value
+
+
+def _roots(repository: Repository, look: _Look) -> tuple[str, ...]:
+    """Return the folders from which the paths of settings may start."""
+    return (repository.tree or repository.folder, repository.folder, look.cwd)
 
 
 def _folders(argv: tuple[str, ...], cwd: str) -> Iterator[str]:
@@ -179,6 +197,8 @@ def _steered_by(repository: Repository, obeys: Obedience, look: _Look) -> Iterat
         elsewhere = linked and is_link_elsewhere(folder)
         yield from _hooks(folder, obeys, elsewhere=elsewhere, known=known)
         yield from away
+    for value in look.hooks:
+        yield from _hooks_within(value, obeys, _roots(repository, look))
     if obeys.may("reach"):
         yield from _legacy(places, repository, known)
         yield from _unknown_remote(obeys, remotes, repository.folder)
@@ -188,7 +208,7 @@ def _by_settings(
     places: list[str], repository: Repository, obeys: Obedience, look: _Look, remotes: set[str]
 ) -> Iterator[str]:
     """Yield a clause for each setting that matters; the names of remotes go to ``remotes``."""
-    roots = (repository.tree or repository.folder, repository.folder, look.cwd)
+    roots = _roots(repository, look)
     for path in (f"{place}/{name}" for place, name in product(places, _CONFIGS)):
         if len(places) == 1 and not repository.may_hold(path.rpartition("/")[2]):
             continue
@@ -199,7 +219,7 @@ def _by_settings(
             if one.section == "remote" and one.inner and one.key == "url":
                 remotes.add(one.inner)
             if _matters(one, obeys, repository):
-                yield _worded(file, one)
+                yield _worded(file, one) + named_in(one.value, roots)
             elif one.key == "hookspath" and one.name == HOOKS_PATH and not obeys.covers(HOOKS_PATH):
                 yield from _hooks_at(file, one, obeys, roots)
 
@@ -290,6 +310,10 @@ def _hooks_at(
         if obeys.hooks:
             yield _worded(path, setting)
         return
+    yield from _hooks_within(value, obeys, roots)
+
+
+def _hooks_within(value: str, obeys: Obedience, roots: tuple[str, ...]) -> Iterator[str]:
     places = {os.path.expanduser(value), value}  # noqa: PTH111 - as above
     for folder in sorted({os.path.join(root, place) for root in roots for place in places}):
         yield from _hooks(folder, obeys, elsewhere=leads_elsewhere(folder))
@@ -309,7 +333,7 @@ def _hooks(
     for name in wanted:
         # Without a listing the folder can be entered but not read, or it does not exist.
         if (listing is None or listing.may_hold(name)) and is_there(f"{folder}/{name}"):
-            yield f"it runs the hook `{folder}/{name}`"
+            yield f"it runs the hook `{folder}/{name}`{contents_of(f'{folder}/{name}')}"
 
 
 def _legacy(

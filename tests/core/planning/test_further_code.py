@@ -30,7 +30,12 @@ def nothing(path: Path) -> None:
     """Leave it absent."""
 
 
-def tried(line: str, at: str, before: Callable[[Path], None]) -> tuple[bool, bool]:
+def tried(
+    line: str,
+    at: str,
+    before: Callable[[Path], None],
+    search: tuple[str, ...] = ("/usr/bin", "/bin"),
+) -> tuple[bool, bool]:
     """Return whether it drifts as it is, and whether it does with another program there.
 
     The line is asked for in a folder `work` of the home, which has a folder of programs.
@@ -40,7 +45,7 @@ def tried(line: str, at: str, before: Callable[[Path], None]) -> tuple[bool, boo
         for name in ("work/d", "bin"):
             (home / name).mkdir(parents=True)
         before(home / at)
-        planner = Planner(("/usr/bin", "/bin", f"{home}/bin"), {"HOME": place})
+        planner = Planner((*search, f"{home}/bin"), {"HOME": place})
         plan = planned(request(line, cwd=home / "work"), planner)
         unchanged = drifts(plan)
         (home / at).unlink(missing_ok=True)
@@ -149,6 +154,96 @@ def test_a_program_in_a_folder_of_the_search_path(
     assert tried(line, "bin/tool", before) == (False, True)
 
 
+@pytest.mark.parametrize("before", [program, data, nothing])
+@rows(
+    "line",
+    [
+        "a=./xy; ${a%y}",
+        "a=yx; ./${a#y}",
+        "for f in x.c; do ./${f%.c}; done",
+        "for f in x.c; do sh ${f%%.*}; done",
+        "for f in a/x; do sh ${f##*/}; done",
+        "f=$(basename d/x); ./$f",
+        "./$(basename d/x)",
+        "sh $(basename d/x.sh .sh)",
+        "./$(dirname x/y)",
+        "sh `dirname x/y`",
+        "bash -c 'a=X; ./${a,,}'",
+        "bash -c 'a=.x; ./${a:1}'",
+        "bash -c 'a=.x.; sh ${a:1:1}'",
+        "bash -c 'a=z; ./${a/z/x}'",
+        "bash -c './${0,,}' X",
+        "sh -c './${1%.c}' s x.c",
+        "echo x.c | while read f; do ./${f%.c}; done",
+        "mkdir -p b/c; (cd b/c; ../../x)",
+        "mkdir -p b/c; (cd b/c; sh ../../x)",
+        "mkdir -p b/c/e; (cd b/c/e; cat ../../../x | sh)",
+        "git worktree add b/w && cd b/w && ../../x",
+    ],
+)
+def test_a_name_that_a_shell_makes_of_another(line: str, before: Callable[[Path], None]) -> None:
+    """It cuts off what is written in the line, or starts from a folder that the line makes."""
+    assert tried(line, "work/x", before) == (False, True)
+
+
+@pytest.mark.parametrize("before", [program, data, nothing])
+@rows(
+    "line, at",
+    [
+        ("git q", "bin/git-q"),
+        ("(git q)", "bin/git-q"),
+        ("nice git q", "bin/git-q"),
+        ("git --no-pager q a", "bin/git-q"),
+        ("git -C d q", "bin/git-q"),
+        ("git -c alias.w=q w", "bin/git-q"),
+        ("kubectl q a", "bin/kubectl-q"),
+        ("(cargo q)", "bin/cargo-q"),
+        ("GIT_EXEC_PATH=d git q", "work/d/git-q"),
+        ("env GIT_EXEC_PATH=d git q", "work/d/git-q"),
+        ("env PATH=d:/usr/bin git q", "work/d/git-q"),
+        ("git --exec-path=d q", "work/d/git-q"),
+        ("git --exec-path=$PWD/d q", "work/d/git-q"),
+        ("git bisect run sh x", "work/x"),
+    ],
+)
+def test_a_program_with_the_name_of_another_in_front(
+    line: str, at: str, before: Callable[[Path], None]
+) -> None:
+    """Some programs start `NAME-WORD` for a word that they do not know."""
+    with TemporaryDirectory() as place:
+        script(Path(place) / "kubectl", GOOD)
+        search = ("/usr/bin", "/bin", place) if "kubectl" in line else ("/usr/bin", "/bin")
+        assert tried(line, at, before, search) == (False, True)
+
+
+@pytest.mark.parametrize("before", [program, data, nothing])
+@rows(
+    "line",
+    [
+        "git -c alias.q='!./x' q",
+        "git -c alias.q='!sh x' q",
+        "nice git -c alias.q='!./x' q",
+        "git -c alias.q='!. ./x;:' q",
+        "git -c alias.q='!cat x | sh' q",
+        "(git -c alias.q='!./x' q)",
+    ],
+)
+def test_an_alias_starts_in_the_folder_of_the_work_tree(
+    line: str, before: Callable[[Path], None]
+) -> None:
+    """Git changes to it, wherever it was called."""
+    with TemporaryDirectory() as place:
+        tree = Path(place)
+        (tree / ".git").mkdir()
+        (tree / "d/e").mkdir(parents=True)
+        before(tree / "x")
+        plan = planned(request(line, cwd=tree / "d/e"))
+        unchanged = drifts(plan)
+        script(tree / "x", EVIL)
+
+        assert (unchanged, drifts(plan)) == (False, True)
+
+
 def test_a_program_that_is_put_before_the_systems(tmp_path: Path) -> None:
     """The folder is searched first, so another `true` there is what runs."""
     planner = Planner((str(tmp_path), "/usr/bin", "/bin"))
@@ -172,6 +267,11 @@ def test_a_program_that_is_put_before_the_systems(tmp_path: Path) -> None:
         "find . -name notes -exec cat {} \\;",
         "ls | xargs -n1 wc notes",
         "python3 -c 'print(open(\"notes\").read())'",
+        "for f in notes.txt; do wc -l ${f%.txt}; done",
+        "echo $(basename a/notes)",
+        "mkdir -p a/b; (cd a/b; cat ../../notes)",
+        "git add notes",
+        "git commit -m 'sh notes'",
     ],
 )
 def test_data_may_appear_and_change(line: str) -> None:

@@ -29,10 +29,11 @@ _LONG_S = 2.0
         lambda count: f"flock lock find {_words(count)}",
         lambda count: f"(PATH=a:b:$PATH; {_words(count)})",
         lambda count: "(true " + " ".join(f"./a/{one}" for one in range(count)) + "; ./x)",
+        lambda count: f"(echo '{'$' * 8 * count}'; {'; '.join(_words(count).split())})",
     ],
     ids=[
         *("su", "chroot", "unpacker", "documents"),
-        *("words", "fed", "vector", "search path", "one folder"),
+        *("words", "fed", "vector", "search path", "one folder", "commands"),
     ],
 )
 def test_a_line_of_eight_times_the_length_takes_no_sixty_four_times(

@@ -47,6 +47,8 @@ CANARIES = (
     _plain("npm", "npm_" + _LETTERS[:36]),
     _plain("pypi", "pypi-" + _LETTERS + _LETTERS),
     _plain("huggingface", "hf_" + _LETTERS[:34]),
+    _plain("groq", "gsk_" + _LETTERS),
+    _plain("vault", "hvs." + _LETTERS),
     _plain("sendgrid", "SG." + _LETTERS[:22] + "." + _LETTERS),
     _plain("discord", "MT" + _LETTERS[:24] + "." + "GaBcDe" + "." + _LETTERS[:30]),
     _plain("telegram", "123456789:" + "AA" + _LETTERS[:33]),

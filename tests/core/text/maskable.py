@@ -11,6 +11,7 @@ _LEADS = (
     *("1234567:", "sk_", "rk_live_", "whsec_test_", "AIza", "ya29.", "npm_", "pypi-", "hf_"),
     *("dop_v1_", "doo_v1_", "SG.", "eyJ", "authorization", "Authorization: ", "AUTHORIZATION=Ab "),
     *("bearer ", "Bearer\t", "://", "https://u:", "://user@", " -u", "\n--user=", " -u a@b.c:"),
+    *("gsk_", "xai-", "dapi", "hvs."),
 )  # fmt: skip
 _NAMES = (
     *("password", "PASSWD", "passphrase", "token", "secret", "\u017fecret", "api_key", "apikey"),

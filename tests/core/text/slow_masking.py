@@ -13,6 +13,7 @@ from core.text.confusables import _LOOKALIKES, _is_odd
 from core.text.escape import broken, counted
 from core.text.ordinary_values import is_ordinary
 from core.text.secrets import Piece, mark
+from core.text.vendor_tokens import VENDOR_TOKENS
 
 _TIMES = "\u00d7"
 _MIXABLE = frozenset({"CJK", "HIRAGANA", "KATAKANA", "HANGUL"})
@@ -48,6 +49,15 @@ _SHAPES: tuple[tuple[str, str], ...] = (
     ("npm token", r"(?<![A-Za-z0-9])(?P<{}>npm_[A-Za-z0-9]{{30,}})"),
     ("PyPI token", r"(?<![A-Za-z0-9])(?P<{}>pypi-[A-Za-z0-9_-]{{40,}})"),
     ("API key", r"(?<![A-Za-z0-9])(?P<{}>hf_[A-Za-z0-9]{{30,}}|do[opr]_v1_[a-f0-9]{{40,}})"),
+    (
+        "API key",
+        r"(?<![A-Za-z0-9])(?P<{{}}>{})".format(
+            "|".join(
+                f"{re.escape(lead)}[{signs}]{{{{{least},}}}}"
+                for lead, signs, least in VENDOR_TOKENS
+            )
+        ),
+    ),
     ("SendGrid key", r"(?<![A-Za-z0-9])(?P<{}>SG\.[\w-]{{16,}}\.[\w-]{{16,}})"),
     ("JWT", r"(?<![\w-])(?P<{}>eyJ[\w-]{{5,}}\.[\w-]{{5,}}\.[\w-]*)"),
     (

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from core.text.escape import redact
 from core.text.render import show_argv
 from core.text.secrets import argument_pieces, mask, pieces
+from core.text.vendor_tokens import VENDOR_TOKENS
 from tests.core.text.canaries import CANARIES, Canary
 from tests.support.tables import rows
 
@@ -21,6 +22,20 @@ def test_each_shape_is_masked(canary: Canary) -> None:
     for part in canary.secrets:
         assert part not in masked
     assert "[secret: " in masked
+
+
+@rows("lead, signs, least", VENDOR_TOKENS)
+def test_a_token_of_each_vendor_is_masked(lead: str, signs: str, least: int) -> None:
+    """It is one if enough follows its letters, and these begin a word."""
+    letters = "".join(
+        one for one in "Zx9Qw7Er5Ty3Ui1Op8As6Df4Gh2Jk0" if re.match(f"[{signs}]", one)
+    )
+    token = lead + (letters * least)[:least]
+
+    for text in (token, f"key={token}", f"'{token}'", f"x: {token}\n", f"https://a.b/?k={token}&x"):
+        assert token not in mask(text)
+    for text in (token[:-1], f"a{token}", lead):
+        assert mask(text) == text
 
 
 @rows("canary", CANARIES)

@@ -21,11 +21,12 @@ from core.planning.code.files.bulk_lookup import (
     leads_elsewhere,
     paths_named,
 )
+from core.planning.code.files.by_name import own_commands
 from core.planning.code.files.matched import paths_matched
 from core.planning.code.files.operands import Code, pin_script
 from core.planning.code.files.search import Guesses
 from core.planning.code.words.assigned import filled, with_own_values
-from core.planning.code.words.parts import ENDS_OF_WORDS, resolved, tails
+from core.planning.code.words.parts import ENDS_OF_WORDS, climbed, resolved, tails
 from core.planning.paths.pins import Unpinned, real_parent
 from core.planning.paths.search_path import SearchPath, changes_modes
 from core.programs.carriers import in_system_directory
@@ -37,17 +38,22 @@ _CODE_SUFFIX = re.compile(
 _MOST_TEXT: Final = 1 << 20
 """Characters of a text with its variables filled in."""
 
-_PATH = re.compile(r"(?:^|[\s;&|({])PATH=[\"']?([^\s;&|\"')]+)")
+_PATH = re.compile(r"(?:^|[\s;&|({])(?:PATH|GIT_EXEC_PATH|--exec-path)=[\"']?([^\s;&|\"')]+)")
+SETS_PATH: Final = re.compile(r"PATH=|--exec-path=")
+"""What each text contains that sets where programs are looked for."""
+
 _SOURCES = re.compile(r"(?:^|[\s;&|({])(?:\.|source)\s")
 _USUAL = ("/usr/bin", "/bin")
 
 
-def code_named(text: str, cwd: str, search: SearchPath) -> Code | Unpinned:
+def code_named(
+    text: str, cwd: str, search: SearchPath, further: Iterable[str] = ()
+) -> Code | Unpinned:
     """Pin the files that look like code among those that an unread text may name.
 
-    The shell decides what to do with them, and in which of the folders that the text names; the
-    pins detect a script that is swapped after the approval. Any file may be one if the text, or a
-    command before it, makes files executable.
+    The shell decides what to do with them, and in which of the folders that the text names, or of
+    ``further`` ones; the pins detect a script that is swapped after the approval. Any file may be
+    one if the text, or a command before it, makes files executable.
     """
     if not text:
         return Code()
@@ -57,10 +63,10 @@ def code_named(text: str, cwd: str, search: SearchPath) -> Code | Unpinned:
         return TOO_MANY
     split = (word for one in texts for word in ENDS_OF_WORDS.split(one) if word)
     said = dict.fromkeys(map(resolved, split))
-    folders = folders_named(cwd, said)
+    folders = folders_named(cwd, (*said, *further))
     if isinstance(folders, Unpinned):
         return folders
-    glued = (tail for word in said for tail in tails(word))
+    glued = (tail for word in said for tail in (*tails(word), *climbed(word)))
     paths = paths_named(folders, (*said, *glued))
     if isinstance(paths, Unpinned):
         return paths
@@ -78,6 +84,7 @@ def reached_files(
     kept = dict.fromkeys(filter(None, words))
     if not kept:
         return Code()
+    kept |= dict.fromkeys(one for word in tuple(kept) for one in climbed(word))
     places = _places(cwd, folders, kept)
     if isinstance(places, Unpinned):
         return places
@@ -113,7 +120,9 @@ def _places(cwd: str, folders: Iterable[str], words: Iterable[str]) -> list[str]
     return [*places, *entered] if len(entered) <= MOST_FOLDERS else places
 
 
-def programs_named(argv: Sequence[str], cwd: str, search: SearchPath) -> Code | Unpinned:
+def programs_named(
+    argv: Sequence[str], cwd: str, search: SearchPath, further: Iterable[str] = ()
+) -> Code | Unpinned:
     """Pin the programs outside the system's folders that a vector names by a path.
 
     A program that starts others may start them. After ``PATH=``, a plain name is enough, and no
@@ -122,7 +131,7 @@ def programs_named(argv: Sequence[str], cwd: str, search: SearchPath) -> Code | 
     words = dict.fromkeys((*argv[1:], *(filled(argv[1:]) or ())))
     pieces = {piece for word in words if "/" in word for piece in _programs_in(word)}
     found = [piece for piece in sorted(pieces) if "/" in piece]
-    folders = folders_named(cwd, argv[1:]) if found else []
+    folders = folders_named(cwd, (*argv[1:], *further)) if found else []
     paths = folders if isinstance(folders, Unpinned) else paths_named(folders, found)
     on_path = _on_path(argv, cwd)
     if isinstance(paths, Unpinned) or isinstance(on_path, Unpinned):
@@ -152,7 +161,8 @@ def _on_path(argv: Sequence[str], cwd: str) -> list[_OnPath] | Unpinned:
     if not values:
         return []
     said = dict.fromkeys(one for word in argv[1:] for one in ENDS_OF_WORDS.split(word))
-    names = Names(one for one in said if "/" not in one)
+    plain = [one for one in said if "/" not in one]
+    names = Names((*plain, *own_commands(argv, plain)))
     sources = any(_SOURCES.search(word) for word in argv)
     found: list[_OnPath] = []
     for value in values:

@@ -17,6 +17,7 @@ from core.planning.code.texts.wrapping import (
     commands_in,
     looked_through,
     option_texts,
+    option_words,
     runs_elsewhere,
     shelled_words,
     split_text,
@@ -51,6 +52,7 @@ from core.planning.code.words.parts import (
     resolved,
 )
 from core.planning.code.words.shell_words import shell_words
+from core.planning.code.words.shortened import shortened
 from core.planning.code.words.spoken import runs_of, with_interpreter
 from core.programs.inline_code import inline_of
 from core.programs.wrappers import is_shell, names_of
@@ -86,7 +88,6 @@ _MOST_READ: Final = 4_096
 _MOST_AGAIN: Final = 8
 """How many words after a command's interpreters are read, or how many times all of its words."""
 
-_MESSAGES: Final = frozenset(("-m", "--message", "-am"))
 _FED: Final = re.compile(
     r"at|batch|R|octave|irb|pry|ipython[0-9.]*|jshell|ghci|erl|iex|ed|dc|ocaml|sbcl|mongosh|s?ftp"
 )
@@ -137,20 +138,14 @@ def by_options(argv: Sequence[str], realpath: str, depth: int = 0) -> Reached:
     """
     if isinstance(interpreter_of(argv[0]) or interpreter_of(realpath), Interpreter):
         return NOTHING
-    words = tuple(dict.fromkeys(_option_words(argv)))
+    words = tuple(dict.fromkeys(option_words(argv)))
     named = [piece for word in words for piece in with_interpreter(word)]
     found = (one for word in words for one in dict.fromkeys((word, word.partition("=")[2])))
     parts = (one.lstrip("!") for one in found if _BLANKS.search(one))
     read = (within(by_text(one, None, depth + 1)) for one in parts)
+    if not runs_elsewhere(argv[0]):  # `git bisect run sh x`
+        named += (path for one in _interpreted(argv, depth) for path in one.files)
     return joined((Reached(tuple(named)) if named else NOTHING, *read))
-
-
-def _option_words(argv: Sequence[str]) -> Iterator[str]:
-    """Yield the words that may name a program: no message's, and only the options of `ssh`."""
-    elsewhere = runs_elsewhere(argv[0])
-    for before, word in pairwise(argv):
-        if before not in _MESSAGES and not (elsewhere and "-" not in {before[:1], word[:1]}):
-            yield word
 
 
 def _by_laden(argv: Sequence[str], realpath: str, depth: int) -> Reached:
@@ -182,9 +177,11 @@ def by_text(
     known = {one: _by_fragment(one, depth) for one in dict.fromkeys(found.fragments)}
     # What is certainly fed comes first, because only the first of many names are looked for.
     named = [word for one in known for word in one.inputs]
+    whole = _LAST_WORD.search(text) is not None
     for one, part in known.items():
-        named += _feeding(one, part, piped=piped, whole=_LAST_WORD.search(text) is not None)
+        named += _feeding(one, part, piped=piped, whole=whole)
     named += filter(None, found.spare)
+    named += shortened(text, tuple(named))
     all_of_it = joined((Reached(named=tuple(dict.fromkeys(named))), *known.values(), *inner))
     if not all_of_it.inserts:
         return all_of_it
@@ -332,7 +329,10 @@ def _by_shell(words: Sequence[str], depth: int) -> Reached:
     code = [one.path for one in found.scripts]
     # The options of some shells contain texts: `--init-command='source x'`.
     held = (one for one in code if _BLANKS.search(one)) if depth <= DEEPEST_TEXT else ()
-    read = [within(_by_later(one, depth), found.rest) for one in (*found.texts, *held)]
+    read = [
+        within(_by_later(one, depth), (*found.rest, *shortened(one, found.rest)))
+        for one in (*found.texts, *held)
+    ]
     return joined((_read_from(code), TAKES if found.fed else NOTHING, *read))
 
 

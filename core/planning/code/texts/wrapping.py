@@ -67,6 +67,7 @@ _BEHIND: Final = re.compile(r"--(?:test-command|launch)|--?args")
 _SPLITS: Final = re.compile(r"(?:-[A-Za-z]*?S|--s[a-z-]*=?)(.*)", re.DOTALL)
 """The option of ``env`` that splits its value into words, alone or with the value."""
 
+_MESSAGES: Final = frozenset(("-m", "--message", "-am"))
 _ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=")
 _ESCAPED_BLANK: Final = re.compile(r"\\[_tnfvr]")
 
@@ -151,6 +152,14 @@ def split_text(argv: Sequence[str]) -> str | None:
         if found is not None:
             return _ESCAPED_BLANK.sub(" ", " ".join((found[1], *argv[place + 1 :])))
     return None
+
+
+def option_words(argv: Sequence[str]) -> Iterator[str]:
+    """Yield the words that may name a program: no message's, and only the options of `ssh`."""
+    elsewhere = runs_elsewhere(argv[0])
+    for before, word in pairwise(argv):
+        if before not in _MESSAGES and not (elsewhere and "-" not in {before[:1], word[:1]}):
+            yield word
 
 
 def option_texts(argv: Sequence[str]) -> Iterator[str]:

@@ -12,5 +12,6 @@
     assigned       the variables that words set, and what they load
     places         the words read as if they named the home or the working folder
     spoken         the words that name an interpreter, and the scripts of sed and awk
+    shortened      the names that a shell makes of words: `${f%.c}`
     parts          the parts of one word that may name a file
 """

@@ -39,6 +39,7 @@ _URL: Final = re.compile(r"file:(?://[^/]*)?(/.*)", re.DOTALL | re.IGNORECASE)
 _DOTS: Final = re.compile(r"/(?:\.?/)+")
 _READ_BY_SED: Final = re.compile(r"(?<![A-Za-z])[rR](?=([\w./][^\n]*))")
 _LONGEST_CLUSTER: Final = 9
+_MOST_CLIMBED: Final = 16
 _LONGEST_START: Final = 16
 _LONGEST_ADDRESS: Final = 8
 
@@ -76,6 +77,16 @@ def tails(word: str) -> Iterator[str]:
     """Yield the ends of a word that may be a path after something else: ``-cI./x``, ``1e./x``."""
     slash = word.find("/")
     yield from (word[at:] for at in range(max(1, slash - _LONGEST_START), slash + 1))
+
+
+def climbed(word: str) -> Iterator[str]:
+    """Yield a path without some of its leading `..`: a line may make the folder it starts from."""
+    for _ in range(_MOST_CLIMBED):
+        above, slash, word = word.partition("/")
+        if above != ".." or not slash:
+            return
+        word = word.lstrip("/")
+        yield word
 
 
 def is_input(word: str) -> bool:

@@ -17,7 +17,7 @@ from core.planning.planner import Planner
 from core.programs.profiles.tables import section, table
 from core.runner.runner import Runner
 from tests.support.git_repositories import git, repository, with_hooks
-from tests.support.runs import Watcher, new_run, planned, request, run, script
+from tests.support.runs import Watcher, drifts, new_run, planned, request, run, script
 
 Plant = Callable[[Path, str], Path]
 """Puts a program's path into a repository's configuration; returns where to run git."""
@@ -353,8 +353,42 @@ def test_all_of_it_is_named_with_file_and_line(tmp_path: Path) -> None:
     assert planned(request("git diff", cwd=place)).commands[0].steered == (
         f"line 2 of `{place}/.git/config` sets `diff.external = x`; "
         f"line 5 of `{place}/.git/config` sets `filter.x.clean = y`; "
-        f"it runs the hook `{place}/.git/hooks/post-index-change`"
+        f"it runs the hook `{place}/.git/hooks/post-index-change` (SHA-256 a8076d3d28d21e02…)"
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "at", "settings"),
+    [
+        ("git commit -am x", ".git/hooks/pre-commit", ()),
+        ("nice git commit -am x", ".git/hooks/post-commit", ()),
+        ("git push . HEAD:b", ".git/hooks/pre-push", ()),
+        ("git commit -am x", "own/pre-commit", (("core.hooksPath", "own"),)),
+        ("git -c core.hooksPath=own commit -am x", "own/pre-commit", ()),
+        ("git -c a.b=c -c Core.HooksPath=./own commit -am x", "own/commit-msg", ()),
+        ("git -c core.hooksPath=c -c core.hooksPath=own commit -am x", "own/pre-commit", ()),
+        ("git add a", "own", (("filter.x.clean", "./own"),)),
+        ("git add a", "own", (("filter.x.clean", "sh own %f"),)),
+        ("git diff", "own", (("diff.external", "sh -c '. ./own'"),)),
+        ("git diff", "own", (("diff.x.textconv", "./own"),)),
+        ("git q", "own", (("alias.q", "!./own"),)),
+    ],
+)
+@pytest.mark.parametrize("mode", [0o755, 0o644])
+def test_what_git_would_start_may_not_change(
+    line: str, at: str, settings: tuple[tuple[str, str], ...], mode: int, tmp_path: Path
+) -> None:
+    """A hook that was there, or a program that a setting names, was seen with its content."""
+    place = repository(tmp_path / "place")
+    for name, value in settings:
+        git(place, "config", name, value)
+    (place / at).parent.mkdir(exist_ok=True)
+    script(place / at, "#!/bin/sh\n").chmod(mode)
+    plan = planned(request(line, cwd=place))
+    unchanged = drifts(plan)
+    script(place / at, "#!/bin/sh\ntrue\n")
+
+    assert (unchanged, drifts(plan)) == (False, True)
 
 
 @pytest.mark.parametrize(
