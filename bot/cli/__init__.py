@@ -2,6 +2,20 @@
 
 Exit codes: 0 done, 1 Sayso failed, 2 usage or configuration, 3 denied, 4 pending or timed out, 5 no
 answer came and it may have happened; a command that ran passes its own code through.
+
+::
+
+    parser            builds the parsers: commands as rows of a table
+    gateway_commands  commands that are one call to the gateway;  call makes it
+    listings          formats what such a call lists
+    run/              `sayso run`
+    approvals/ audit companion exec/ history init/ lockdown node policy/ prompt terminal/
+                      the commands of these names
+    gateway/          commands that set up, run and inspect the gateway
+    help/             help, completion and the man page
+    arg_types         numbers on a command line
+    paths             $SAYSO_HOME, without the settings
+    garbage           keeps the collector out of the start
 """
 
 import errno

@@ -3,6 +3,24 @@
 The order of evaluation is: ``home`` (find and check the folder), ``json5_file`` (syntax, lines,
 duplicates), ``environment`` (overrides), ``resolve`` (unknown keys, secrets) and ``model``
 (types, by pydantic). All mistakes are reported at once, one line each.
+
+::
+
+    reader             combines everything into validated settings: the way in
+    home               finds and checks $SAYSO_HOME
+    json5_file         reads the file, with the line of each key
+    environment        `SAYSO_…` variables
+    resolve            compares with the known keys, and fetches secrets
+    secrets            from `{env: …}` or `{file: …}`
+    model              all sections in one model
+    schema             its keys, with descriptions and defaults
+    s2_spelling        `execution` as the executors' plan spells it
+    origins            where each value was set
+    problems           what is wrong, one line each
+    validation_errors  pydantic's errors in our terms
+    rule_errors        every rule that cannot be used
+    did_you_mean       the key that was probably meant
+    show               every setting in effect
 """
 
 from collections.abc import Mapping

@@ -4,6 +4,17 @@ Keys are camelCase in files (``askFallback``) and snake_case in Python. Duration
 files and milliseconds behind ``…_ms`` properties. Reading files and the environment is the work of
 ``bot.settings``; nothing here does I/O. A field's description is its line in
 ``docs/reference/configuration.md`` and ``config.example.json5``.
+
+::
+
+    base            the strictness that all sections share
+    execution       `tools.exec`
+    rules           rules, capabilities and skills
+    approvals       `approvals.exec`;  quiet_hours and session_filter: keys of it
+    sandbox         `sandbox`
+    isolation       `execution`: agents' commands as other users
+    gateway         `intake`, `proof`, `remote`, `nodes`, `store`, `audit`, `logging`
+    http            `http`
 """
 
 from pydantic import Field

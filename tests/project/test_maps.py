@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[2]
 _FLOWS = re.compile(r"[─│▼▲◀═|]")
 """What a line of a diagram has; it is not a row of a list of modules."""
 _NAME = re.compile(r"\w+")
+_LARGE = 9
 
 
 def lines_of(text: str) -> list[str]:
@@ -64,6 +65,18 @@ def test_each_map_is_complete() -> None:
     }
     assert found == set(), "write a row for each in the map of that docstring: `NAME  what it does`"
     assert len(list(maps())) > 50
+
+
+def test_each_large_package_has_a_map() -> None:
+    """Nobody finds a module among many by opening them; revisions are in the order of time."""
+    drawn = {folder for folder, _ in maps()}
+    large = {
+        file.parent.relative_to(ROOT)
+        for top in ("core", "bot", "channels")
+        for file in (ROOT / top).rglob("__init__.py")
+        if len(modules(file.parent)) >= _LARGE and file.parent not in drawn
+    }
+    assert large == {Path("core/store/migrations/versions")}, "draw a map in its docstring"
 
 
 def test_no_row_was_wrapped_as_prose() -> None:

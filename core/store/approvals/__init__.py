@@ -2,6 +2,23 @@
 
 Every function takes a SQLAlchemy connection first and is run by ``Store.write`` or
 ``Store.read``. States change only by a statement guarded by ``state = 'pending'``.
+
+::
+
+    insert        records a question and its prompts
+    duplicates    queues identical questions behind it
+    limits        how much may wait for people
+    queries       finds questions
+    decide        decides one, if it is still pending
+    votes         counts people where several must allow
+    proofs        what an allow with a second factor was proven with
+    conclude      what belongs to each decision
+    deadlines     expires and reminds
+    grants        allow-always with a limit
+    idempotency   binds a request key to its request
+    redelivery    gives a message that comes again its first answer
+    requesters    who asked a question, and identical ones
+    history_rows  what was asked, allowed and refused;  narrowing: which rows of it
 """
 
 from core.store.approvals.deadlines import (
