@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core.store import approvals
-from core.store.approvals import Narrowing
+from core.store.approvals import Narrowing, history_rows
 from core.store.runs import runs
 from tests.support.store_records import ALICE, ONCE, run_draft
 from tests.support.stores import OpenStore
@@ -58,3 +58,21 @@ async def test_a_search_by_the_decider_keeps_his_rows(bench: OpenStore) -> None:
         args = (None, None, None, Narrowing(by=by))
         (row,) = await bench.store.read(approvals.search, lambda _: True, 10, *args)
         assert row.id == asked
+
+
+async def test_a_search_ends_where_so_many_unasked_runs_are_read(
+    bench: OpenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Runs that people were asked about are no part of that number: their questions are."""
+    monkeypatch.setattr(history_rows, "_MOST_SEARCHED", 2)
+    asked = await bench.ask()
+    await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, None))
+    made = [run_draft() for _ in range(3)]
+    for one in made:
+        await bench.advance(1_000)
+        await bench.store.write(runs.begin, one)
+
+    rows = await bench.store.read(approvals.search, lambda _: True, 10)
+    assert [row.id for row in rows] == [made[2].id, made[1].id]
+    assert await bench.store.read(approvals.searched_from) == rows[-1].at_ms
+    assert await bench.store.read(approvals.searched_from, rows[-1].at_ms) is None

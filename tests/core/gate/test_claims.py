@@ -1,16 +1,19 @@
 """End a run that is given up in the store, whether it had been taken by then or not."""
 
+import asyncio
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from core.audit.journal import AuditJournal
+from core.errors import JournalError
 from core.gate.claims import NewRun, QueuedRun
 from core.model.approval import ApprovalState
 from core.model.decision import AllowedBy, DenialReason
 from core.model.identity import ApprovalId
 from core.model.result import Denied
-from core.store import approvals
+from core.store import approvals, open_store
 from core.store.runs import runs
 from tests.support.store_records import ALICE, ONCE, evaluation, plan, run_draft
 from tests.support.stores import OpenStore
@@ -34,6 +37,24 @@ async def test_what_policy_allowed_may_be_given_up(
         claim.draft.id, NO, "no such program"
     )
     assert (await claim.basis()).by is AllowedBy.POLICY
+
+
+async def test_a_claim_that_fails_has_ended_in_the_store(tmp_path: Path) -> None:
+    """Otherwise a slow store would write, once the run is given up, that it has started."""
+    store = await open_store(f"sqlite:///{tmp_path}/state.db")
+    with AuditJournal(tmp_path / "audit.jsonl") as journal:
+        claim = NewRun(store, journal, run_draft(), evaluation())
+    free = Event()
+    slow = asyncio.create_task(store.write(lambda _: free.wait(30)))
+    taking = asyncio.create_task(claim.take())
+    early, _ = await asyncio.wait((taking,), timeout=0.2)
+    free.set()
+    await slow
+
+    with pytest.raises(JournalError, match="closed"):
+        await taking
+    assert not early
+    await store.close()
 
 
 async def test_what_people_allowed_is_taken_once_and_may_be_given_up(

@@ -20,8 +20,9 @@ def calls(path: Path) -> list[dict[str, object]]:
     return [one for one in records if one["kind"] == KIND]
 
 
-async def test_every_call_is_written(tmp_path: Path) -> None:
-    """Only the first of its words; what the executor serves is named while it serves it."""
+async def test_every_call_is_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """To the journal, not to the log; what the executor serves is named while it serves it."""
+    caplog.set_level(logging.INFO)
     path = tmp_path / "audit.jsonl"
     journal = AuditJournal(path)
     audit = CallAudit(journal)
@@ -36,6 +37,7 @@ async def test_every_call_is_written(tmp_path: Path) -> None:
     assert "run" not in first
     assert (second["run"], second["session"]) == ("a run", "a session")
     assert (second["method"], second["result"]) == ("m" * 64, "r" * 200)
+    assert KIND not in caplog.text
 
 
 async def test_a_journal_that_fails_is_told_and_holds_nobody_up(

@@ -19,7 +19,7 @@ from core.errors import HostUnavailable
 from core.isolation import incoming
 from core.isolation import pool as pools
 from core.isolation.containment import Containment, delegated
-from core.isolation.upkeep import Options
+from core.isolation.upkeep import Options, warn_of_loose
 from tests.support.executors import BUILD, UID, USER, executors
 from tests.support.runs import Watcher, alive, new_run, planned, request
 from tests.support.waiting import until
@@ -130,6 +130,20 @@ async def test_what_cannot_be_killed_keeps_its_place(
             await until(lambda: world.pool.live == 0)
             await world.pool.take(USER)
         assert world.pool.live == 1
+
+
+async def test_one_outside_its_cgroup_is_reported(
+    executor_path: str, top: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And none that is in it: whoever reads the log would look for a fault that is not there."""
+    async with executors(executor_path, containment=Containment(top)) as world:
+        executor = await world.pool.take(USER)
+        assert "cgroup" not in caplog.text
+        assert executor.cgroup is not None
+        (top / "cgroup.procs").write_text(str(executor.client.pid))
+        warn_of_loose(executor)
+
+    assert f"executor {executor.id} of {USER} is in no cgroup of its own" in caplog.text
 
 
 _GATEWAY = """

@@ -1,13 +1,19 @@
-"""Bind what people are shown: each field of what an agent does itself is in the digest."""
+"""Bind what people are shown: each field of a command, or of what an agent does itself."""
 
-from dataclasses import fields, replace
+from dataclasses import Field, fields, replace
 from typing import Any
 
 import pytest
 
-from core.model.command import AgentPart, AgentPartKind
+from core.model.command import (
+    AgentPart,
+    AgentPartKind,
+    PinnedDirectory,
+    PlannedCommand,
+    Routing,
+)
 from core.planning.digest import digest_of
-from tests.support.plans import command, plan_of
+from tests.support.plans import command, pinned, plan_of
 
 PART = AgentPart(AgentPartKind.PROMPT)
 OTHERS: dict[str, Any] = {
@@ -19,6 +25,30 @@ OTHERS: dict[str, Any] = {
     "unasked": True,
     "kernel_session": "1:2",
 }
+OF_COMMANDS: dict[str, tuple[Any, ...]] = {
+    "argv": (("ls", "-l"), ("ls", "-a")),
+    "executable": (pinned("/bin/a"), pinned("/bin/b"), None),
+    "operands": ((pinned("/srv/a"),), (pinned("/srv/b"),)),
+    "inner": ((command("a"),), (command("b"),)),
+    "cwd": (PinnedDirectory("/srv/a", 1, 1), PinnedDirectory("/srv/b", 1, 1)),
+    "routing": (Routing(null_input=True), Routing(null_output=True)),
+    "links": ((("a", "/b"),), (("a", "/c"),)),
+    "neutral": ((("A", "1"),), (("A", "2"),)),
+    "late": (((1, 0),), ((1, 2),)),
+    "fed": (True,),
+    "reloads": (True,),
+}
+"""Values of a command's fields; others are texts, or tuples of texts."""
+
+
+@pytest.mark.parametrize("field", fields(PlannedCommand), ids=lambda one: one.name)
+def test_a_command_with_another_value_is_another_plan(field: Field[Any]) -> None:
+    """Whatever its value is, and not only whether it has one."""
+    texts: tuple[Any, ...] = ("a", "b") if field.default == "" else (("a",), ("b",))
+    values = OF_COMMANDS.get(field.name, texts)
+    plans = [plan_of(replace(command("ls"), **{field.name: value})) for value in values]
+
+    assert len(set(map(digest_of, (plan_of(command("ls")), *plans)))) == len(values) + 1
 
 
 @pytest.mark.parametrize("name", [one.name for one in fields(AgentPart)])

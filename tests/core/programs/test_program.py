@@ -4,6 +4,7 @@ import pytest
 
 from core.programs.program import program_of
 from tests.support.plans import pinned
+from tests.support.tables import rows
 
 
 @pytest.mark.parametrize(
@@ -23,3 +24,20 @@ def test_a_program_is_unknown_if_no_table_has_either_name(
 
     assert unknown is program.unknown
     assert unknown is program.foreign
+
+
+@rows(
+    "path, realpath, carrier",
+    [
+        ("/usr/bin/git", "/usr/bin/git", True),
+        ("/usr/bin/git", "/usr/bin/seeker", True),
+        ("/usr/bin/seeker", "/usr/bin/git", True),
+        ("/usr/bin/seeker", "/usr/bin/finder9", False),
+        ("/usr/bin/cat", "/usr/bin/cat", False),
+    ],
+)
+def test_a_program_is_a_carrier_if_either_name_is(
+    path: str, realpath: str, *, carrier: bool
+) -> None:
+    """A link to git is git, whatever it is called: its path alone is never stored."""
+    assert program_of(path, pinned(path, realpath)).carrier is carrier

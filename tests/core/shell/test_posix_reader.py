@@ -96,6 +96,7 @@ def test_words_are_told_apart(line: str, argvs: list[list[str]]) -> None:
             "a {1..1000}",
             "{a,b} c",
             "a\\\nb",
+            "a; for x in b; do done c; done",
             "a $(pwd )",
             'a "$(pwd; b)"',
             "a [^b]",

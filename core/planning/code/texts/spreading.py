@@ -63,16 +63,20 @@ def _is_before_inputs(word: str) -> bool:
 
 
 def _makes_code(argv: Sequence[str]) -> bool:
-    at = next((place for place, word in enumerate(argv) if place and interpreter_of(word)), 0)
+    interpreters = (
+        (place, reader)
+        for place, word in enumerate(argv)
+        if place and (reader := interpreter_of(word))
+    )
+    at, inner = next(interpreters, (0, None))
     markers = _markers(argv[:at] if at else argv)
-    if at == 0:
+    if inner is None:
         command = _spread_command(argv)
         if command:
             return _names_no_program(command, markers)
         if any(_is_replaced(word, markers) for word in argv[1:] if word not in markers):
             return True
         return not argv[0].endswith("args") and not next(certain(argv[1:]), "")
-    inner = interpreter_of(argv[at])
     if at == len(argv) - 1 or _waits_for_code(inner, argv[at + 1 :]):
         return True
     return any(_is_replaced(word, markers) for word in argv[at:])
@@ -139,7 +143,7 @@ def _replaced(words: Sequence[str]) -> Iterator[str]:
         yield from (part for part in parts if not _NUMBER.fullmatch(part))
 
 
-def _waits_for_code(reader: Interpreter | Reader | None, words: Sequence[str]) -> bool:
+def _waits_for_code(reader: Interpreter | Reader, words: Sequence[str]) -> bool:
     """Return whether an interpreter would take one more word as code."""
     if reader is SHELL:
         found = shell_words(tuple(words))
@@ -148,7 +152,5 @@ def _waits_for_code(reader: Interpreter | Reader | None, words: Sequence[str]) -
         if any(map(reader.inline.fullmatch, words[-1:])):
             return True
         return takes_input(reader, words) and not any(one.sure for one in read_by(reader, words))
-    if reader is None:
-        return False
     lacks = not all(one.path for one in read_by(reader, words))
     return lacks or (reader.program and not next(certain(words), ""))

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from core.gate.journal.journal_records import finished, resolved, result_of
+from core.gate.journal.journal_records import decided, finished, resolved, result_of
 from core.model.approval import ApprovalState
-from core.model.decision import DenialReason
+from core.model.decision import Decision, DenialReason
 from core.model.identity import ApprovalId
 from core.model.result import Finished, Output
 from tests.contracts import channel_examples
+from tests.support.store_records import ASKER, evaluation, plan
 
 RUN = ApprovalId("01jz0000000000000000000000")
 ENDED = Finished(RUN, 3, None, Output(), 12)
@@ -53,3 +54,18 @@ def test_an_end_has_its_denial_where_it_is_one() -> None:
 
     assert [one["state"] for one in records] == ["denied", "allowed", "pending"]
     assert [one.get("denial", "none") for one in records] == ["no_route", "none", "none"]
+
+
+@pytest.mark.parametrize(
+    ("decision", "denial"),
+    [
+        (Decision.ALLOW, "none"),
+        (Decision.ASK, "none"),
+        (Decision.DENY, DenialReason.ALLOWLIST_MISS),
+    ],
+)
+def test_a_decision_has_its_denial_where_it_is_one(decision: Decision, denial: str) -> None:
+    """What policy allowed or asked about has none."""
+    judged = replace(evaluation(), decision=decision)
+
+    assert decided(RUN, ASKER, plan(), judged).get("denial", "none") == denial

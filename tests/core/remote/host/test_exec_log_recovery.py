@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from core.audit.verify import verify
 from core.remote.host.exec_log import FINAL, ExecEvent, ExecLog, open_exec_log
 from core.runner.supervisor.processes import procfs
@@ -107,6 +109,35 @@ async def test_a_log_torn_by_a_power_cut_is_mended_and_looked_through(tmp_path: 
     log.close()
 
     assert verify(path).ok
+
+
+@pytest.mark.parametrize("rebooted", [False, True])
+async def test_a_process_is_known_by_its_number_only_in_the_boot_that_gave_it(
+    tmp_path: Path, *, rebooted: bool
+) -> None:
+    """It dropped the mark of its run; after a reboot its number is somebody else's."""
+    path = tmp_path / "exec.log"
+    boot = "another" if rebooted else procfs.boot_id()
+    with _asleep() as left:
+        found = procfs.process(left.pid)
+        assert found is not None
+        log = open_exec_log(path, list)
+        await log.note(ExecEvent.REQUESTED, "one", agent="a" * 64)
+        process = {"pid": left.pid, "pgid": left.pid, "startTicks": found.start_ticks}
+        await log.note(ExecEvent.SPAWNED, "one", **process, bootId=boot)
+        log.close()
+        log = open_exec_log(path, list)
+        assert await log.recover() == 1
+        log.close()
+        lives = left.poll() is None
+        left.kill()
+
+    assert lives is rebooted
+
+
+def _asleep() -> subprocess.Popen[bytes]:
+    """Start a process that leads a session and has no mark."""
+    return subprocess.Popen(["sleep", "600"], start_new_session=True)
 
 
 HOST = """

@@ -2,6 +2,7 @@ import asyncio
 import os
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from core.model.command import ExecRequest
 from core.model.result import Finished
 from core.runner.limits import Limits
 from core.runner.runner import Runner
+from core.runner.supervisor.launcher import FORK, ORDER
 from core.runner.supervisor.processes import procfs
 from tests.support.runs import Watcher, alive, marked, new_run, planned, request, run, shell
 from tests.support.waiting import until
@@ -260,6 +262,21 @@ async def test_a_runner_starts_and_stops_again(runner: Runner) -> None:
 
     assert not alive(pid)
     assert (await run(runner, request("true"))).exit_code == 0
+
+
+def test_a_gateway_that_takes_no_supervisor_is_gone() -> None:
+    """Whatever it wants: the launcher ends, and with it what was forked in vain."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.shutdown(socket.SHUT_RD)
+    code = "from core.runner.supervisor.launcher import main; main()"
+    words = [sys.executable, "-c", code]
+    with ours, subprocess.Popen(words, stdin=theirs.fileno(), cwd=ROOT) as started:
+        theirs.close()
+        ours.send(ORDER.pack(FORK, 0))
+        try:
+            assert started.wait(30) == 0
+        finally:
+            started.kill()
 
 
 @pytest.mark.parametrize("room", [True, False])

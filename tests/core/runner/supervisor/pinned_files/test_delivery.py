@@ -115,6 +115,8 @@ async def test_a_folder_in_the_folders_place_changes_nothing(place: Path) -> Non
         "rm x.sh; ln -s evil x.sh; sh x.sh $(true)",
         "sed -i s/good/evil/ x.sh; sh x.sh $(true)",
         "cd ..; mv {name} other; mkdir {name}; cp other/evil {name}/x.sh; sh {name}/x.sh $(true)",
+        "cd ..; mkdir n; mv {name}/evil n/x.sh; mv {name} o; mv n {name}; sh {name}/x.sh $(true)",
+        "cp evil x.sh.js; sh x.sh.js; : $(true) sh x.sh",
     ],
 )
 async def test_a_command_reads_what_it_wrote_itself(place: Path, line: str) -> None:
