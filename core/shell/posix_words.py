@@ -14,7 +14,7 @@ def word_of(token: str) -> Word:
     mark = token[0]
     # One quoted text alone is the commonest word that is not plain.
     whole = mark in "'\"" and token.find(mark, 1) == len(token) - 1
-    if whole and _INSIDE.isdisjoint(token):
+    if whole and (mark == "'" or _INSIDE.isdisjoint(token)):
         return token[1:-1]
     if _OPENING.search(token):
         return _opened(token)
