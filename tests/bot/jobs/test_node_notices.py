@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.gate_proof.alarm import Alarm, Audience
+from bot.announcements import Announcer, Audience
 from bot.jobs import node_notices as job
 from bot.jobs.node_notices import NodeNotices
-from core.audit.journal import AuditJournal
-from core.gate.guards.lockdown import Lockdown
 from core.model.identity import Target
 from core.model.node import NodeId
 from core.store import open_store
@@ -26,16 +24,15 @@ async def test_a_request_that_nobody_answers_is_ended_soon(
     clock = ManualClock()
     store = await open_store(f"sqlite:///{tmp_path}/state.db", clock=clock)
     draft = nodes.PairingDraft(NodeId("a" * 64), "t" * 64, "web", "10.0.0.5")
-    with AuditJournal(tmp_path / "audit.jsonl") as journal:
-        alarm = Alarm(Lockdown(), store, journal, Audience((Target("memory", "ops"),)))
-        task = asyncio.create_task(NodeNotices(store, alarm.notify).run())
-        await store.write(nodes.request, draft)
-        async with asyncio.timeout(30):
-            while not await store.read(node_notices.unended):
-                await asyncio.sleep(0.01)
-            clock.ms += nodes.REQUEST_LIFE_MS
-            while await store.read(node_notices.unended):
-                await asyncio.sleep(0.01)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+    announcer = Announcer(store, Audience((Target("memory", "ops"),)))
+    task = asyncio.create_task(NodeNotices(store, announcer.tell).run())
+    await store.write(nodes.request, draft)
+    async with asyncio.timeout(30):
+        while not await store.read(node_notices.unended):
+            await asyncio.sleep(0.01)
+        clock.ms += nodes.REQUEST_LIFE_MS
+        while await store.read(node_notices.unended):
+            await asyncio.sleep(0.01)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
     await store.close()
