@@ -275,7 +275,7 @@ async def test_git_in_another_folder_gets_what_a_reading_gets(tmp_path: Path) ->
     repository(there)
     signs = tmp_path / "gpg"
     signs.write_text(
-        f"#!/bin/sh\ntouch {tmp_path}/ran\necho '[GNUPG:] SIG_CREATED ' >&2\n"
+        f"#!/bin/sh\ncat >/dev/null\ntouch {tmp_path}/ran\necho '[GNUPG:] SIG_CREATED ' >&2\n"
         "printf -- '-----BEGIN PGP SIGNATURE-----\\n\\n-----END PGP SIGNATURE-----\\n'\n"
     )
     signs.chmod(0o755)

@@ -50,6 +50,7 @@ from core.planning.code.words.parts import (
     is_input,
     pieces_of,
     resolved,
+    without_patterns,
 )
 from core.planning.code.words.shell_words import shell_words
 from core.planning.code.words.shortened import shortened
@@ -164,7 +165,7 @@ def by_text(
 
     ``captured``: another command gets its output.
     """
-    text = text[:_LONGEST_TEXT]
+    text = without_patterns(text[:_LONGEST_TEXT])
     if depth > DEEPEST_TEXT:
         return Reached(named=(text,), takes=True)
     if not depth and "$" in text:

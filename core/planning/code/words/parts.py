@@ -30,6 +30,7 @@ _MOST_CHARACTERS: Final = 0x110000
 
 _ASSIGNS: Final = re.compile(r"[A-Za-z_]\w*\+?=")
 _GLOB: Final = re.compile(r"[*?]")
+_PATTERN: Final = re.compile(r"\$\{!?\w+(?:\[[^]{}]*])?[#%/^,][^{}]*\}")
 _VALUE_OF: Final = re.compile(r"--?[A-Za-z][\w.-]*=(.+)", re.DOTALL)
 _GLUED: Final = re.compile(r"-[A-Za-z](.+)", re.DOTALL)
 
@@ -142,7 +143,12 @@ def _fine(word: str) -> Iterator[str]:
 
 def _without_assigned_globs(word: str) -> str:
     """Return a word in which a shell matches no files: `DEBUG=*`."""
-    return _GLOB.sub(UNCERTAIN, word) if _ASSIGNS.match(word) else word
+    return _GLOB.sub(UNCERTAIN, word) if _ASSIGNS.match(word) else without_patterns(word)
+
+
+def without_patterns(text: str) -> str:
+    """Return a text without the stars that match parts of a value, and no files: `${f##*/}`."""
+    return _PATTERN.sub(lambda found: _GLOB.sub("_", found[0]), text) if "${" in text else text
 
 
 def _meant(escape: re.Match[str]) -> str:

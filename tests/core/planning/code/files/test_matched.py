@@ -129,6 +129,10 @@ def test_what_a_glob_names_as_code_is_bound(line: str) -> None:
         "(for f in d/*; do wc -l $f; done)",
         "bash -c 'for f in d/no*; do echo $f; done'",
         "(cat d/* | grep good)",
+        "for f in a/x; do sh ${f##*/}; done",
+        "bash -c 'for f in a/x.c; do sh ${f%%.*}; done'",
+        "echo a/x | xargs -I% sh -c 'f=%; sh ${f##*/}'",
+        "DEBUG=* sh -c 'sh $x'",
         "find d -type f -exec wc -l {} +",
         "find d -name 'no*' -exec grep -l good {} \\;",
         "find d -type f -exec sh -c 'wc \"$1\"' _ {} \\;",
@@ -139,9 +143,11 @@ def test_what_a_glob_names_as_data_may_change(line: str) -> None:
     with TemporaryDirectory() as folder:
         place = Path(folder)
         (place / "d").mkdir()
-        (place / "d" / "notes").write_text("good\n")
+        for name in ("log", "d/notes"):
+            (place / name).write_text("good\n")
         plan = planned(request(line, cwd=folder))
-        (place / "d" / "notes").write_text("more\n")
+        for name in ("log", "d/notes"):
+            (place / name).write_text("more\n")
 
         assert not drifts(plan)
         assert became_program(plan) == ""
