@@ -15,15 +15,17 @@ from core.planning.paths.pins import pin_file
 from core.programs.carriers import in_system_directory
 
 _ENDS_OF_WORDS: Final = re.compile(r"[\s'\"`;|&<>(){}$=,!]+")
-_MOST_NAMED: Final = 16
-_SHOWN: Final = 16
+_MOST_NAMED: Final = 1_024
 
 
 def contents_of(path: str) -> str:
-    """Return a clause that says what is in a file, or why that is not known."""
+    """Return a clause that says what is in a file, or why that is not known.
+
+    The whole digest: whoever writes both files finds two with the same 16 digits in hours.
+    """
     found = pin_file(path)
     if isinstance(found, PinnedFile):
-        return f" (SHA-256 {found.sha256[:_SHOWN]}…)"
+        return f" (SHA-256 {found.sha256})"
     return f" (it {found.why})"
 
 

@@ -13,6 +13,7 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from itertools import islice, pairwise, product
 from typing import Final
 
@@ -62,8 +63,8 @@ _MOST_ENTERED: Final = 32
 """Folders that the options of one command name."""
 
 _MOST_NAMED: Final = 8
-_MOST_FOUND: Final = 64
-"""Clauses about one folder; a folder with more is asked about, whatever the rest says."""
+_MOST_FOUND: Final = 4_096
+"""Clauses about one folder; its author chooses which come first, so nobody writes as many."""
 
 _LONGEST_VALUE: Final = 200
 
@@ -110,8 +111,22 @@ def steering(command: PlannedCommand, cwd: str) -> str:
             break
         found += islice(_around_and_within(look, obeys), _MOST_FOUND)
     named = list(dict.fromkeys(found))
-    more = len(named) - _MOST_NAMED
-    return "; ".join(named[:_MOST_NAMED]) + (f"; and {more} more" if more > 0 else "")
+    return "; ".join((*named[:_MOST_NAMED], *_further(named[_MOST_NAMED:])))
+
+
+def _further(clauses: list[str]) -> Iterator[str]:
+    """Yield a clause for those that nobody would read: how many, and by which digest they are held.
+
+    What is not in the text may change unnoticed, and whoever writes the settings chooses how many
+    come first.
+    """
+    if clauses:
+        digest = _digest("; ".join(clauses))
+        yield f"and {len(clauses)} more (SHA-256 {digest})"
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
 def obeyed_folders(cwd: str) -> tuple[str, ...]:
@@ -296,7 +311,7 @@ def _users_hosts() -> frozenset[str]:
 def _worded(path: str, setting: Setting) -> str:
     value = setting.value
     if len(value) > _LONGEST_VALUE:
-        value = value[:_LONGEST_VALUE] + "…"
+        value = f"{value[:_LONGEST_VALUE]}… (SHA-256 {_digest(value)})"
     found = f"line {setting.line} of `{path}` sets `{setting.name} = {value}`"
     return found.encode(errors="replace").decode()
 

@@ -5,6 +5,7 @@ import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -349,12 +350,17 @@ def test_all_of_it_is_named_with_file_and_line(tmp_path: Path) -> None:
     place = repository(tmp_path / "place")
     (place / ".git/config").write_text('[diff]\n\texternal = x\n[filter "x"]\n\n\tclean = y\n')
     script(place / ".git/hooks/post-index-change", "#!/bin/sh\n")
+    digest = sha256(b"#!/bin/sh\n").hexdigest()
 
     assert planned(request("git diff", cwd=place)).commands[0].steered == (
         f"line 2 of `{place}/.git/config` sets `diff.external = x`; "
         f"line 5 of `{place}/.git/config` sets `filter.x.clean = y`; "
-        f"it runs the hook `{place}/.git/hooks/post-index-change` (SHA-256 a8076d3d28d21e02…)"
+        f"it runs the hook `{place}/.git/hooks/post-index-change` (SHA-256 {digest})"
     )
+
+
+def _many(count: int) -> tuple[tuple[str, str], ...]:
+    return tuple((f"filter.f{number}.clean", "x") for number in range(count))
 
 
 @pytest.mark.parametrize(
@@ -372,6 +378,9 @@ def test_all_of_it_is_named_with_file_and_line(tmp_path: Path) -> None:
         ("git diff", "own", (("diff.external", "sh -c '. ./own'"),)),
         ("git diff", "own", (("diff.x.textconv", "./own"),)),
         ("git q", "own", (("alias.q", "!./own"),)),
+        ("git q", "own", (("alias.q", f"!: {'word ' * 20}; ./own"),)),
+        ("git commit -am x", ".git/hooks/pre-commit", _many(20)),
+        ("git commit -am x", ".git/hooks/pre-commit", _many(70)),
     ],
 )
 @pytest.mark.parametrize("mode", [0o755, 0o644])
@@ -387,6 +396,17 @@ def test_what_git_would_start_may_not_change(
     plan = planned(request(line, cwd=place))
     unchanged = drifts(plan)
     script(place / at, "#!/bin/sh\ntrue\n")
+
+    assert (unchanged, drifts(plan)) == (False, True)
+
+
+def test_the_end_of_a_long_value_may_not_change(tmp_path: Path) -> None:
+    """It is not shown, and would be started."""
+    place = repository(tmp_path / "place")
+    git(place, "config", "alias.q", f"!: {'a' * 300}; true")
+    plan = planned(request("git q", cwd=place))
+    unchanged = drifts(plan)
+    git(place, "config", "alias.q", f"!: {'a' * 300}; evil")
 
     assert (unchanged, drifts(plan)) == (False, True)
 
