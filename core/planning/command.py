@@ -98,7 +98,8 @@ def plan_shell(text: str, cwd: str, home: str, search: SearchPath) -> PlannedCom
     if isinstance(code, Unpinned):
         return PlannedCommand(argv, None, code.why)
     open_to = exposure(paths_of(code.files))
-    return replace(_running(argv, executable, code, open_to), reloads=False)
+    command = replace(_running(argv, executable, code, open_to), reloads=False)
+    return _steered(command, executable, cwd)
 
 
 def _code_of_text(
@@ -234,7 +235,8 @@ def _wrapping(
     if isinstance(all_code, Unpinned):
         return PlannedCommand(argv, None, all_code.why)
     if bound is None:
-        return _running(argv, executable, all_code)  # asks in any case
+        # It asks in any case.
+        return _steered(_running(argv, executable, all_code), executable, cwd)
     if not all(map(_may_share, (leaf for one in inner for leaf in one.effective))):
         inner = tuple(_bare(one, cwd) for one in inner)
     pins = (pin for one in inner if one.executable for pin in (one.executable, *one.operands))

@@ -15,6 +15,7 @@ from typing import Final
 
 from core.files.lookup import check_looked
 from core.model.command import PinnedFile, PlannedCommand
+from core.planning.paths.contents import digest_of, files_in
 
 _RUN_CODE: Final = frozenset(
     {
@@ -65,8 +66,15 @@ def shadowed(command: PlannedCommand, cwd: str) -> str:
     module = _module(command.argv[1:])[0].partition(".")[0]
     if module not in sys.stdlib_module_names or module in _RUN_CODE:
         return ""
-    found = min(_replacing(cwd), default="")
-    return f"`python -m {module}` may import `{found}` instead of Python's own module" * bool(found)
+    found = sorted(_replacing(cwd))
+    if not found:
+        return ""
+    contents = digest_of(one for name in found for one in files_in(f"{cwd}/{name}"))
+    more = f" and {len(found) - 1} more" if found[1:] else ""
+    return (
+        f"`python -m {module}` may import `{found[0]}`{more} (SHA-256 {contents})"
+        " instead of Python's own module"
+    )
 
 
 def imported(arguments: Sequence[str]) -> Iterator[str]:

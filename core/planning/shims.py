@@ -10,6 +10,7 @@ from typing import Final
 
 from core.files.lookup import check_looked, is_there, open_regular, status_of
 from core.model.command import PinnedFile, PlannedCommand
+from core.planning.paths.contents import contents_with_named
 from core.planning.paths.pins import FINGERPRINTS
 from core.policy.matching.template_element import below
 from core.programs.carriers import in_installed_directory, in_system_directory, is_plain
@@ -109,7 +110,7 @@ def _loading(paths: tuple[str, ...], arguments: tuple[str, ...], cwd: str) -> st
         choosers = loaded_by(path, arguments) if loads_more(path) else ()
         chosen = _choice(choosers, cwd, name)
         if chosen:
-            return f"{name} obeys `{chosen}`"
+            return f"{name} obeys `{chosen}`{contents_with_named(chosen, cwd)}"
     return ""
 
 
@@ -128,7 +129,10 @@ def _shim(file: PinnedFile, cwd: str, name: str) -> str:
     if not manager.choosers:
         return f"`{file.path}` is a shim of {manager.name}, which may start any program"
     chosen = _choice(manager.choosers, cwd, name)
-    return f"`{file.path}` is a shim of {manager.name}, which obeys `{chosen}`" if chosen else ""
+    if not chosen:
+        return ""
+    obeyed = f"`{chosen}`{contents_with_named(chosen, cwd)}"
+    return f"`{file.path}` is a shim of {manager.name}, which obeys {obeyed}"
 
 
 def _imitation(file: PinnedFile) -> str:

@@ -3,7 +3,6 @@
 ::
 
     repository      what a repository's configuration would make git start
-    contents        what is in the files that it would start
     obedience       which settings and hooks one invocation obeys
     config          reads a configuration
     discovery       every repository that git might take around a folder and within one

@@ -91,6 +91,12 @@ class Obedience:
         return any(fnmatchcase(lowered, pattern) for pattern in self.covered)
 
 
+@cache
+def any_obedience() -> Obedience:
+    """Return what a command obeys of which it is not known what it does: anything."""
+    return Obedience("", ALL, _hooks("", reads=False), writes=True)
+
+
 @lru_cache(maxsize=256)
 def _below(obeys: Obedience) -> Obedience:
     state = _by_subcommand("reading")["status"]

@@ -11,7 +11,7 @@ programs, which the line does not show.
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import islice, pairwise, product
@@ -20,7 +20,6 @@ from typing import Final
 from core.files.lookup import is_there
 from core.model.command import PlannedCommand
 from core.planning.git.config import Setting, UnreadableConfig, read_settings
-from core.planning.git.contents import contents_of, named_in
 from core.planning.git.discovery import (
     LARGEST,
     OddLink,
@@ -45,6 +44,7 @@ from core.planning.git.obedience import (
     public_hosts,
     steers,
 )
+from core.planning.paths.contents import contents_of, named_in
 from core.planning.paths.symlinks import is_link_elsewhere, leads_elsewhere
 
 _MOST: Final = 64
@@ -60,7 +60,9 @@ _MOST_INCLUDED: Final = 64
 """Files that configurations include, one through another; each counts as often as it is named."""
 
 _MOST_ENTERED: Final = 32
-"""Folders that the options of one command name."""
+"""Folders in which one command may run git."""
+
+_TEMPLATES: Final = frozenset(("--template", "init.templatedir"))
 
 _MOST_NAMED: Final = 8
 _MOST_FOUND: Final = 4_096
@@ -80,7 +82,7 @@ _NONE_KNOWN: Final[Mapping[str, Listing]] = {}
 class _Look:
     """A look at what one command obeys; ``left`` are the bytes of configurations still to read.
 
-    ``hooks`` is the value of ``-c core.hooksPath=…``, the last of several.
+    ``hooks`` are folders that may be used as the one of the hooks.
     """
 
     cwd: str
@@ -103,11 +105,19 @@ def steering(command: PlannedCommand, cwd: str) -> str:
     obeys = obedience_of(command)
     if obeys is None:
         return ""
+    return steering_in(_folders(command.argv, cwd), obeys, _hooks_paths(command.argv))
+
+
+def steering_in(folders: Iterable[str], obeys: Obedience, hooks: Iterable[str] = ()) -> str:
+    """Return what in folders steers an invocation of git that may run there.
+
+    ``hooks`` may be used as folders of hooks, besides those that the settings name.
+    """
     found: list[str] = []
-    look = _Look(cwd, tuple(_hooks_paths(command.argv))[-1:])
-    for count, look.cwd in enumerate(_folders(command.argv, cwd)):
+    look = _Look("", tuple(hooks))
+    for count, look.cwd in enumerate(folders):
         if count > _MOST_ENTERED:
-            found.append(f"its options name more than {_MOST_ENTERED} folders")
+            found.append(f"it names more than {_MOST_ENTERED} folders")
             break
         found += islice(_around_and_within(look, obeys), _MOST_FOUND)
     named = list(dict.fromkeys(found))
@@ -151,11 +161,16 @@ def _named_elsewhere(config: str, repository: Repository) -> Iterator[str]:
 
 
 def _hooks_paths(argv: tuple[str, ...]) -> Iterator[str]:
-    """Yield the folders of hooks that words set."""
-    for option, word in pairwise(argv):
-        name, _, value = word.partition("=")
-        if option == "-c" and name.lower() == HOOKS_PATH and value and "\0" not in value:
-            yield value
+    """Yield the folders that words make those of the hooks, now or for later commands."""
+    for word, following in pairwise((*argv[1:], "")):
+        option, _, value = word.removeprefix("--config=").partition("=")
+        set_here = value or following
+        if not set_here or "\0" in set_here:
+            continue
+        if option.lower() == HOOKS_PATH:
+            yield set_here
+        elif option.lower() in _TEMPLATES:
+            yield set_here + "/hooks"
 
 
 def _roots(repository: Repository, look: _Look) -> tuple[str, ...]:

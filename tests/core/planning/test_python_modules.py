@@ -12,7 +12,7 @@ from core.model.decision import Decision
 from core.planning.python_modules import builds_of, imported, tags_of
 from core.policy.judge.evaluate import evaluate
 from tests.support.plans import LISTED, listed
-from tests.support.runs import planned, request
+from tests.support.runs import drifts, planned, request
 from tests.support.tables import rows
 
 EVERYTHING = listed("/**")
@@ -52,6 +52,22 @@ def test_a_module_of_the_folder_is_asked_about(tmp_path: Path, name: str) -> Non
 
     assert f"`{name.partition('/')[0]}`" in plan.commands[0].steered
     assert evaluate(plan, LISTED, EVERYTHING).decision is Decision.ASK
+
+
+@pytest.mark.parametrize("name", REPLACING)
+@pytest.mark.parametrize("before", ["", "json/__init__.py"])
+def test_a_module_that_was_asked_about_may_not_change(
+    tmp_path: Path, before: str, name: str
+) -> None:
+    """Nor one of several, although only the first is named."""
+    placed(tmp_path, name)
+    if before:
+        placed(tmp_path, before)
+    plan = planned(request(TOOL, cwd=tmp_path))
+    unchanged = drifts(plan)
+    placed(tmp_path, name, "import evil\n")
+
+    assert (unchanged, drifts(plan)) == (False, True)
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -20,7 +20,7 @@ from core.programs.profiles.tables import section, table
 from core.programs.shims import managers
 from core.runner.runner import Runner
 from tests.support.plans import LISTED, listed
-from tests.support.runs import Watcher, new_run, planned, request, script
+from tests.support.runs import Watcher, drifts, new_run, planned, request, script
 from tests.support.version_managers import canary, hard_linked, manager
 
 EVERYTHING = listed("/**")
@@ -350,6 +350,38 @@ def test_a_program_that_loads_the_projects_code_first_asks(
 
     assert before == ""
     assert str(tree) in plan_of(f"{path} --version", tree).commands[0].steered
+
+
+@pytest.mark.parametrize(("tool", "name", "text"), LOADS)
+def test_what_a_program_loads_first_may_not_change(
+    tmp_path: Path, tree: Path, tool: str, name: str, text: str
+) -> None:
+    """It was seen with its content, and with that of the file that it names."""
+    path = script(tmp_path / tool, "#!/usr/bin/env node\n")
+    for one in (tree / name, tree / "evil.cjs"):
+        one.parent.mkdir(parents=True, exist_ok=True)
+        one.write_text(text)
+    plan = plan_of(f"{path} --version", tree)
+    unchanged = drifts(plan)
+    changed = tree / ("evil.cjs" if "evil.cjs" in text else name)
+    changed.write_text(f"{text}\n")
+
+    assert (unchanged, drifts(plan)) == (False, True)
+
+
+def test_what_a_shim_obeys_may_not_change(tmp_path: Path, tree: Path) -> None:
+    """Neither the file, nor the program that it names."""
+    made = manager(tmp_path / "bin", "rustup", "x", "rust-toolchain")
+    linked(made, made.with_name("cargo"))
+    evil, _ = canary(tree)
+    (tree / "rust-toolchain").write_text(f"{evil}\n")
+    plan = plan_of(f"{made.parent}/cargo --version", tree)
+    unchanged = drifts(plan)
+    script(evil, "#!/bin/sh\ntrue\n")
+    other = drifts(plan)
+    (tree / "rust-toolchain").write_text(f"{evil}\n\n")
+
+    assert (unchanged, other, drifts(plan)) == (False, True, True)
 
 
 def test_an_npmrc_that_leads_elsewhere_is_asked_about(tree: Path) -> None:

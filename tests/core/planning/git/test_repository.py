@@ -381,6 +381,11 @@ def _many(count: int) -> tuple[tuple[str, str], ...]:
         ("git q", "own", (("alias.q", f"!: {'word ' * 20}; ./own"),)),
         ("git commit -am x", ".git/hooks/pre-commit", _many(20)),
         ("git commit -am x", ".git/hooks/pre-commit", _many(70)),
+        ("git config core.hooksPath own && git commit -am x", "own/pre-commit", ()),
+        ("git init --template=own && git commit -am x", "own/hooks/pre-commit", ()),
+        ("git init --template own && git commit -am x", "own/hooks/pre-commit", ()),
+        ("git -c init.templateDir=own init && git commit -am x", "own/hooks/pre-commit", ()),
+        ("git clone --config=core.hooksPath=$PWD/own . c", "own/post-checkout", ()),
     ],
 )
 @pytest.mark.parametrize("mode", [0o755, 0o644])
@@ -391,7 +396,7 @@ def test_what_git_would_start_may_not_change(
     place = repository(tmp_path / "place")
     for name, value in settings:
         git(place, "config", name, value)
-    (place / at).parent.mkdir(exist_ok=True)
+    (place / at).parent.mkdir(parents=True, exist_ok=True)
     script(place / at, "#!/bin/sh\n").chmod(mode)
     plan = planned(request(line, cwd=place))
     unchanged = drifts(plan)
