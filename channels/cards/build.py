@@ -3,7 +3,7 @@
 from datetime import UTC, tzinfo
 
 from channels.cards.card import NOTHING, Choice, OutcomeCard, PromptCard
-from channels.cards.summary import clause, clause_of_prompt, does, is_plain, mixed
+from channels.cards.summary import beyond, clause, clause_of_prompt, does, is_plain, mixed
 from channels.cards.text import (
     agreement,
     concerns,
@@ -62,6 +62,7 @@ def build_prompt(approval: Approval, zone: tzinfo = UTC, page_url: str = "") -> 
         resolved=tuple(dict.fromkeys(one for each in plan.commands for one in programs(each))),
         odd=_odd(plan),
         does=does(plan),
+        beyond=beyond(plan, approval.evaluation),
         clause=clause_of_prompt(plan, approval.evaluation),
         why=redact(approval.evaluation.why),
         policy=_policy(approval.evaluation),

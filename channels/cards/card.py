@@ -22,15 +22,16 @@ class PromptCard:
     ``size`` counts the characters of the exact command. ``concerns`` are the commands of a longer
     line that policy alone would not allow, each with its number. ``resolved`` are the programs that
     start, those of a wrapper below it, ``odd`` those among them that may deceive. ``does`` says
-    what the command does, as far as the tables know, ``clause`` why a person is asked (``plain``:
-    only because of a list), ``why`` the same as a sentence; ``mixed``: several reasons. ``promise``
-    is what allow-always would store; empty means that it is not offered. ``shell`` is empty if no
-    shell runs. ``whole`` is false if the command is too long to be shown: then nothing may offer to
-    allow it. ``asked`` counts the identical requests that wait. ``people`` says how many must
-    agree, if more than one. ``step_up``: no button allows it, only typed words do. Times are epoch
-    ms and ms; ``zone`` is the people's time zone. ``plan_digest``, ``security`` and ``ask`` are for
-    programs that show a card themselves. ``link`` is the question's page, empty if none can be
-    opened; it grants no right.
+    what the command does, as far as the tables know, ``beyond`` what it does beyond its words,
+    because of a hook or a file around it, unless ``clause`` says so. ``clause`` is why a person is
+    asked (``plain``: only because of a list), ``why`` the same as a sentence; ``mixed``: several
+    reasons. ``promise`` is what allow-always would store; empty means that it is not offered.
+    ``shell`` is empty if no shell runs. ``whole`` is false if the command is too long to be shown:
+    then nothing may offer to allow it. ``asked`` counts the identical requests that wait.
+    ``people`` says how many must agree, if more than one. ``step_up``: no button allows it, only
+    typed words do. Times are epoch ms and ms; ``zone`` is the people's time zone. ``plan_digest``,
+    ``security`` and ``ask`` are for programs that show a card themselves. ``link`` is the
+    question's page, empty if none can be opened; it grants no right.
     """
 
     id: ApprovalId
@@ -68,6 +69,7 @@ class PromptCard:
     security: str = ""
     ask: str = ""
     link: Redacted = NOTHING
+    beyond: tuple[Redacted, ...] = ()
 
     @property
     def approvable(self) -> bool:

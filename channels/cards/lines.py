@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from channels.cards.card import NOTHING, OutcomeCard, PromptCard
-from channels.cards.summary import MOST_SENTENCES
+from channels.cards.summary import MOST_SENTENCES, shortened
 from channels.cards.text import duration
 from core.text.render import CONTINUATION, Redacted, join, phrase
 
 _MASK = "[secret: "
 _LONG = 500
+_MOST_BEYOND = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +30,15 @@ def front(card: PromptCard) -> tuple[Fact, ...]:
     """Return the lines that an answer is based on, in the same order on every platform.
 
     Whatever may deceive is among them (invariant 9): programs that are not what their names say,
-    and the check words if the eye is not enough: something is masked, or it is long.
+    what happens beyond the command's words, and the check words if the eye is not enough: something
+    is masked, or it is long.
     """
     lines = (
         Fact("Does", card.does),
         Fact("Why", card.clause),
         *((_concerns(card),) if _is_crowded(card) else ()),
         Fact("⚠ Program" if len(card.odd) == 1 else "⚠ Programs", join("\n", card.odd)),
+        Fact("⚠ Also", shortened(join("\n", card.beyond), _MOST_BEYOND)),
         Fact("Folder", card.cwd),
         Fact("Agent", phrase("{} · on {}", card.agent, card.host)),
         Fact("Sets", join(", ", card.env_names)),
@@ -59,6 +62,7 @@ def details(card: PromptCard) -> tuple[Fact, ...]:
             join("\n", card.resolved),
         ),
         Fact("Why you are asked", card.why),
+        *((_beyond(card),) if _is_long(_beyond(card)) else ()),
         Fact("Policy", card.policy),
         Fact("Session", join(" · ", _session(card))),
         Fact("Allow always stores", join("\n", card.promise)),
@@ -91,6 +95,14 @@ def whole_text(card: PromptCard) -> str:
 def _concerns(card: PromptCard) -> Fact:
     several = join("\n", card.concerns) if card.segments > 1 else NOTHING
     return Fact("Not allowed by policy", several)
+
+
+def _beyond(card: PromptCard) -> Fact:
+    return Fact("Beyond its words", join("\n", card.beyond))
+
+
+def _is_long(fact: Fact) -> bool:
+    return len(fact.value.text) > _MOST_BEYOND
 
 
 def _is_crowded(card: PromptCard) -> bool:

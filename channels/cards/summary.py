@@ -70,6 +70,14 @@ def clause_of_prompt(plan: ExecPlan, evaluation: Evaluation) -> Redacted:
     return clause(plan, evaluation)
 
 
+def beyond(plan: ExecPlan, evaluation: Evaluation) -> tuple[Redacted, ...]:
+    """Return what the commands do beyond their words, apart from those asked about for that."""
+    said = {one.argv for one in evaluation.segments if one.reason is Reason.STEERED}
+    unsaid = (one for one in plan.commands if one.argv not in said)
+    found = (one.steered or one.unsettled for each in unsaid for one in each.all_of_it)
+    return tuple(redact(one) for one in dict.fromkeys(filter(None, found)))
+
+
 def is_plain(plan: ExecPlan, evaluation: Evaluation) -> bool:
     """Return whether a person is asked only because of a list, about the programs they see.
 
@@ -78,6 +86,7 @@ def is_plain(plan: ExecPlan, evaluation: Evaluation) -> bool:
     asking = [one for one in evaluation.segments if one.decision is not Decision.ALLOW]
     reasons = {evaluation.reason, *(one.reason for one in asking)}
     seen = plan.unreadable is None and not any(command.inner for command in plan.commands)
+    seen = seen and not beyond(plan, evaluation)
     return seen and reasons <= {Reason.NOT_LISTED, Reason.ASK_ALWAYS}
 
 

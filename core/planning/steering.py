@@ -5,19 +5,17 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from core.model.command import PlannedCommand
+from core.model.command import PinnedFile, PlannedCommand
 from core.planning.code.files.bulk_lookup import folders_named
 from core.planning.code.files.by_name import may_start_others
 from core.planning.code.words.interpreters import starts_others
 from core.planning.code.words.places import readings_of
 from core.planning.git import repository
-from core.planning.git.obedience import any_obedience
+from core.planning.git.obedience import obedience_in
 from core.planning.paths.pins import Unpinned
 from core.planning.python_modules import shadowed
 from core.planning.shims import chosen_by
 
-_QUOTES: Final = re.compile(r"['\"\\]")
-_GIT: Final = re.compile(r"(?<![\w.-])git(?![\w.])")
 _NAMES_HOOKS: Final = re.compile(r"hookspath|template", re.IGNORECASE)
 
 
@@ -41,22 +39,20 @@ def _within_text(command: PlannedCommand, cwd: str) -> str:
 
     The text may enter each folder that it names.
     """
-    if not _may_start_git(command):
+    if command.executable is None or not _may_start_others(command.argv, command.executable):
+        return ""
+    text = " ".join(command.argv[1:])
+    obeys = obedience_in(text)
+    if obeys is None:
         return ""
     folders = list(dict.fromkeys(_folders(command.argv, cwd)))
-    further = folders if any(map(_NAMES_HOOKS.search, command.argv)) else []
+    further = folders if _NAMES_HOOKS.search(text) else []
     hooks = (path for one in further for path in (one, one + "/hooks"))
-    return repository.steering_in(folders, any_obedience(), hooks)
+    return repository.steering_in(folders, obeys, hooks)
 
 
-def _may_start_git(command: PlannedCommand) -> bool:
-    if command.executable is None:
-        return False
-    unquoted = (_QUOTES.sub("", word) for word in command.argv[1:])
-    return any(map(_GIT.search, unquoted)) and (
-        may_start_others(command.argv, command.executable)
-        or starts_others(command.argv[0], command.executable.realpath)
-    )
+def _may_start_others(argv: tuple[str, ...], file: PinnedFile) -> bool:
+    return may_start_others(argv, file) or starts_others(argv[0], file.realpath)
 
 
 def _folders(argv: tuple[str, ...], cwd: str) -> Iterator[str]:

@@ -39,6 +39,12 @@ _SWITCHES: Final = frozenset(("", "true", "false", "yes", "no", "on", "off", "0"
 _VALUED: Final = frozenset(
     ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env")
 )
+_IN_A_TEXT: Final = re.compile(
+    r"(?<![\w.-])(?:gh|glab|git(?:\s+([a-z][a-z-]*)(?=[\s;&|)]|\Z))?)(?![\w.])"
+)
+"""A program that reads a repository, with the subcommand that certainly follows."""
+
+_QUOTES: Final = re.compile(r"['\"\\]")
 _LFS: Final = "filter.lfs."
 _PLACEHOLDER = re.compile(r"%[-+ ]?G|signature")
 # Tracking branches are the remote's own; what it says never replaces local branches or tags.
@@ -91,12 +97,6 @@ class Obedience:
         return any(fnmatchcase(lowered, pattern) for pattern in self.covered)
 
 
-@cache
-def any_obedience() -> Obedience:
-    """Return what a command obeys of which it is not known what it does: anything."""
-    return Obedience("", ALL, _hooks("", reads=False), writes=True)
-
-
 @lru_cache(maxsize=256)
 def _below(obeys: Obedience) -> Obedience:
     state = _by_subcommand("reading")["status"]
@@ -133,13 +133,30 @@ def _obedience(argv: tuple[str, ...], file: PinnedFile, neutral: Pairs) -> Obedi
     subcommand, operands = subcommand_of(argv) if program == "git" else (program, ())
     return Obedience(
         subcommand,
-        _powers(subcommand, reads),
-        _hooks(subcommand, reads),
+        _powers(subcommand, reads=reads),
+        _hooks(subcommand, reads=reads),
         tuple(one for row in covered for one in row.covers),
         tuple(one for row in covered if not row.is_setting for one in row.covers),
         operands,
         writes=not reads,
     )
+
+
+def obedience_in(text: str) -> Obedience | None:
+    """Return what git obeys where a text that nobody reads names it, ``None`` where none does.
+
+    That is anything, unless a subcommand that may write follows each time.
+    """
+    named = frozenset(one[1] or "" for one in _IN_A_TEXT.finditer(_QUOTES.sub("", text)))
+    return _of_any(named) if named else None
+
+
+@lru_cache(maxsize=256)
+def _of_any(subcommands: frozenset[str]) -> Obedience:
+    powers = [_powers(one, reads=False) for one in subcommands]
+    hooks = (_hooks(one, reads=False) for one in subcommands)
+    together = ALL if ALL in powers else frozenset[str]().union(*powers)
+    return Obedience("", together, frozenset[str]().union(*hooks), writes=True)
 
 
 def subcommand_of(argv: Sequence[str]) -> tuple[str, tuple[str, ...]]:
@@ -239,15 +256,15 @@ def _program(word: str, path: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _powers(subcommand: str, reads: bool) -> frozenset[str]:  # noqa: FBT001 - a key of the cache
+def _powers(subcommand: str, *, reads: bool) -> frozenset[str]:
     found = _by_subcommand("reading" if reads else "writing").get(subcommand)
     return ALL if found is None else frozenset(found)
 
 
 @lru_cache(maxsize=1024)
-def _hooks(subcommand: str, reads: bool) -> frozenset[str]:  # noqa: FBT001 - as above
+def _hooks(subcommand: str, *, reads: bool) -> frozenset[str]:
     known = _by_subcommand("hooks")
-    name = "reading" if reads and _powers(subcommand, reads) is not ALL else subcommand
+    name = "reading" if reads and _powers(subcommand, reads=reads) is not ALL else subcommand
     return frozenset(known.get(name, known["*"]))
 
 

@@ -44,7 +44,7 @@ from core.planning.git.obedience import (
     public_hosts,
     steers,
 )
-from core.planning.paths.contents import contents_of, named_in
+from core.planning.paths.contents import contents_of, digest_of, named_in
 from core.planning.paths.symlinks import is_link_elsewhere, leads_elsewhere
 
 _MOST: Final = 64
@@ -360,10 +360,14 @@ def _hooks(
         yield f"the hooks in `{folder}` differ for each process"
         return
     listing = known.get(folder) or listing_of(folder)
-    for name in wanted:
-        # Without a listing the folder can be entered but not read, or it does not exist.
-        if (listing is None or listing.may_hold(name)) and is_there(f"{folder}/{name}"):
-            yield f"it runs the hook `{folder}/{name}`{contents_of(f'{folder}/{name}')}"
+    # Without a listing the folder can be entered but not read, or it does not exist.
+    held = (name for name in wanted if listing is None or listing.may_hold(name))
+    found = [name for name in held if is_there(f"{folder}/{name}")]
+    if len(found) == 1:
+        yield f"it runs the hook `{folder}/{found[0]}`{contents_of(f'{folder}/{found[0]}')}"
+    elif found:
+        digest = digest_of(f"{folder}/{name}" for name in found)
+        yield f"it runs the hooks {', '.join(found)} in `{folder}` (SHA-256 {digest} of all)"
 
 
 def _legacy(

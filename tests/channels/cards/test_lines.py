@@ -181,3 +181,44 @@ def test_a_prompt_links_to_its_page_where_there_is_one() -> None:
     label, address = front(linked)[-1].label, front(linked)[-1].value.text
     assert (label, address) == ("Page", f"https://sayso.example/approve/{question.id}")
     assert "Page" not in [fact.label for fact in front(build_prompt(question))]
+
+
+HOOK = "it runs the hook `/r/.git/hooks/pre-commit` (SHA-256 00)"
+
+
+@pytest.mark.parametrize(("steered", "unsettled"), [(HOOK, ""), ("", HOOK)])
+def test_what_a_command_does_beyond_its_words_is_in_front(steered: str, unsettled: str) -> None:
+    """Whoever allows a commit also starts its hooks; below a wrapper too."""
+    of = plan(("git", "commit"))
+    inner = replace(of.commands[0], steered=steered, unsettled=unsettled)
+    outer = replace(plan(("nice", "git", "commit")).commands[0], inner=(inner,))
+
+    for command in (inner, outer):
+        card = build_prompt(approval(replace(of, commands=(command,))))
+        assert shown(front(card))["\u26a0 Also"] == HOOK
+        assert not card.plain
+    assert "\u26a0 Also" not in shown(facts(build_prompt(approval(of))))
+    assert build_prompt(approval(of)).plain
+
+
+def test_what_is_asked_about_because_of_it_is_said_once() -> None:
+    """The reason says it already."""
+    of = plan(("git", "diff"))
+    steered = replace(of, commands=(replace(of.commands[0], steered=HOOK),))
+    verdict = SegmentVerdict(("git", "diff"), "/usr/bin/git", Decision.ASK, Reason.STEERED, HOOK)
+
+    card = build_prompt(approval(steered, segments=(verdict,)))
+    assert "\u26a0 Also" not in shown(facts(card))
+
+
+def test_all_of_what_is_too_long_for_the_front_is_in_the_details() -> None:
+    """Where it is short, the details do not repeat it."""
+    of = plan(("git", "commit"))
+    long = "; ".join([HOOK] * 9)
+    cards = [
+        build_prompt(approval(replace(of, commands=(replace(of.commands[0], steered=one),))))
+        for one in (HOOK, long)
+    ]
+
+    assert [shown(details(card)).get("Beyond its words") for card in cards] == [None, long]
+    assert "more]" in shown(front(cards[1]))["\u26a0 Also"]

@@ -7,8 +7,10 @@ import pytest
 from core.model.command import PinnedFile, PlannedCommand
 from core.planning.git.config import Setting
 from core.planning.git.obedience import (
+    ALL,
     Obedience,
     is_plain_host,
+    obedience_in,
     obedience_of,
     public_hosts,
     steers,
@@ -211,3 +213,50 @@ def test_other_programs_obey_nothing() -> None:
     assert obedience_of(PlannedCommand(("ls",), ls)) is None
     assert found is not None
     assert steers(setting("core.editor=x"), found)
+
+
+@rows(
+    "text",
+    [
+        *("git", "(git)", "git $x", "git status", "(git log)", "xargs git", "git -C d commit"),
+        *("git commit$x", 'git com"$x"mit', "git {commit,push}", "git frob", "git commit; git q"),
+        *("g=git; $g commit", "/usr/bin/git status", "git-frob", "gh pr create", "g''it st"),
+        *("git #\ncommit", "git commit-graph", "git commits", "git submodule foreach x"),
+    ],
+)
+def test_a_text_whose_subcommands_nobody_knows_obeys_anything(text: str) -> None:
+    """Nor does a reading one bind what its options do."""
+    found = obedience_in(text)
+
+    assert found is not None
+    assert found.powers is ALL
+    assert {"pre-commit", "pre-push", "post-checkout"} <= found.hooks
+
+
+@rows(
+    "text, power, hook, neither",
+    [
+        ("(git commit -m x)", "sign", "pre-commit", "reach"),
+        ("(git add a; git commit)", "sign", "commit-msg", "reach"),
+        ('"git" "commit"', "sign", "pre-commit", "reach"),
+        ("git \\\n commit", "sign", "pre-commit", "reach"),
+        ("cd d && git push|cat", "push", "pre-push", "convert"),
+        ("(git fetch)", "reach", "reference-transaction", "convert"),
+    ],
+)
+def test_a_text_obeys_what_its_subcommands_do(
+    text: str, power: str, hook: str, neither: str
+) -> None:
+    """A commit with its message from a file, as agents write it, pushes to nobody."""
+    found = obedience_in(text)
+
+    assert found is not None
+    assert found.may(power)
+    assert not found.may(neither)
+    assert hook in found.hooks
+
+
+@rows("text", ["", "cat .gitignore", "x.git", "digit", "git.txt", "legit", "my-git", "github.com"])
+def test_a_text_without_git_obeys_nothing(text: str) -> None:
+    """Words that only contain the name are others."""
+    assert obedience_in(text) is None
