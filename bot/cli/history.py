@@ -241,6 +241,7 @@ def _whole(row: "Row") -> str:
         "why": asked.get("why"),
         "tier": asked.get("tier"),
         "warning": asked.get("warning"),
+        "also": "\n".join(asked.get("also", ())),
         "variables": ", ".join(asked.get("env", ())),
         "sent to": "\n".join(where),
         "shown to": "\n".join(_shown(row)),

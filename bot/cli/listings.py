@@ -48,6 +48,7 @@ def _question(row: "Row") -> str:
     waits = f"  waits for {first}, an identical request" if first else ""
     head = f"{paint(row['code'], YELLOW)}  {row['agent']}{task}  {time_left(row)}{waits}\n"
     facts = {"in": row["cwd"], "program": ", ".join(programs(row)), "why": row["why"]}
+    facts["also"] = "\n".join(row.get("also", ()))
     return f"{head}{indented(row['command'])}{table(facts, '      ')}{warning(row)}"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from bot.intake.results.answer import Answer, Milliseconds, safe, safe_or_none
+from channels.cards.summary import beyond
 from channels.shown_text import readable
 from core.approvals.answer import AnswerOutcome
 from core.approvals.messages import limits
@@ -19,12 +20,16 @@ _MOST_LISTED, _CUT_TO = 1_000_000, 200
 
 
 class ApprovalAnswer(Answer):
-    """An approval: what is asked, its status, and who ended it."""
+    """An approval: what is asked, its status, and who ended it.
+
+    ``also`` is what the command does beyond its words, because of a hook or a file around it.
+    """
 
     id: str
     code: str
     command: str
     warning: str | None
+    also: list[str]
     cwd: str
     agent: str
     session: str
@@ -64,6 +69,7 @@ class ApprovalAnswer(Answer):
             code=question.code,
             command=command_text(plan).text,
             warning=shell_statement(plan).text or None,
+            also=[one.text for one in beyond(plan, judged)],
             cwd=safe(plan.cwd.path),
             agent=safe(plan.agent),
             session=safe(plan.session),

@@ -43,3 +43,11 @@ def test_who_decided(row: dict[str, Any], decision: str | None) -> None:
 
     assert [" ".join(line.split()[1:]) for line in told] == ([decision] if decision else [])
     assert text.startswith("ABCDEF  exit code 0\n")
+
+
+def test_what_a_command_does_beyond_its_words_is_listed() -> None:
+    """One line for each; nothing where there is none."""
+    told = _whole({**ROW, "approval": {**ASKED, "also": ["it runs a", "it runs b"]}})
+
+    assert "also" not in _whole({**ROW, "approval": {**ASKED, "also": []}})
+    assert [one.split()[-1] for one in told.splitlines() if "it runs" in one] == ["a", "b"]

@@ -8,6 +8,8 @@ from core.ipc.peer import Peer
 from core.store.people import people
 from tests.support.api_tokens import DECIDE, LOOK, Api
 from tests.support.gate import gate_at
+from tests.support.git_repositories import repository
+from tests.support.runs import script
 
 HERE = of_peer(Peer(1, 0, 0))
 ANA = Approvers({}, everywhere=frozenset({"person:ana"}))
@@ -33,3 +35,20 @@ async def test_what_waits_has_no_end_and_what_was_denied_has_one_without_terms(
     assert ("pending", [None] * 4) == (waiting["state"], [waiting[key] for key in keys])
     assert ("deny", None) == (denied["decision"], denied["terms"])
     assert denied["by"]
+
+
+async def test_a_hook_is_in_the_answer(tmp_path: Path) -> None:
+    """With its digest, as in the prompt; a command without one has none."""
+    place = repository(tmp_path / "place")
+    script(place / ".git/hooks/pre-commit", "#!/bin/sh\n")
+    async with gate_at(tmp_path, people=ANA) as gate:
+        api = Api.of(gate)
+        for command in ("git commit -am x", "git log"):
+            await api.call(HERE, "exec.run", command=command, cwd=str(place), wait=False)
+        pending = (await api.call(HERE, "exec.approval.list"))["pending"]
+
+    assert isinstance(pending, list)
+    also = {one["command"]: one["also"] for one in pending}
+    assert also["git log"] == []
+    assert len(also["git commit -am x"]) == 1
+    assert f"it runs the hook `{place}/.git/hooks/pre-commit`" in also["git commit -am x"][0]
