@@ -19,7 +19,7 @@ from core.planning.code.words.arguments import code_folders, code_words, inline_
 from core.planning.code.words.assigned import loads
 from core.planning.code.words.parts import ENDS_OF_WORDS
 from core.planning.code.words.reloading import reloads
-from core.planning.git.discovery import tree_around
+from core.planning.git.discovery import trees_for
 from core.planning.paths.pins import FINGERPRINTS, Unpinned
 from core.planning.paths.search_path import SearchPath
 from core.planning.paths.symlinks import links_of
@@ -106,10 +106,10 @@ def _code_of_text(
     text: str, argv: tuple[str, ...], cwd: str, home: str, search: SearchPath
 ) -> Code | Unpinned:
     reached = by_text(text, {"HOME": home})
-    top = tree_around(cwd) if "git" in text else ""
+    trees = trees_for(text, cwd)
     parts = [
-        code_named(text, cwd, search, (top,)),
-        reached_files(reached.files, cwd, (*reached.places, top), reached.made),
+        code_named(text, cwd, search, trees),
+        reached_files(reached.files, cwd, (*reached.places, *trees), reached.made),
     ]
     if SETS_PATH.search(text):
         parts.append(programs_named(argv, cwd, search))
@@ -167,10 +167,10 @@ def _started(
 ) -> Code | Unpinned:
     """Pin what a program that may start others may run, as far as its words name it."""
     reached = joined((by_vector(argv, executable.realpath), by_options(argv, executable.realpath)))
-    top = tree_around(cwd) if any("git" in word for word in argv) else ""
-    places = (*argv[1:], *reached.places, top)
+    trees = trees_for(" ".join(argv), cwd)
+    places = (*argv[1:], *reached.places, *trees)
     found = reached_files(reached.files, cwd, places, reached.made)
-    return together(found, programs_named(argv, cwd, search, (top,)))
+    return together(found, programs_named(argv, cwd, search, trees))
 
 
 def _steered(command: PlannedCommand, executable: PinnedFile, cwd: str) -> PlannedCommand:

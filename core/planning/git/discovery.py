@@ -67,14 +67,35 @@ def repositories_around(cwd: str) -> Iterator[Repository]:
         folder = folder.rpartition("/")[0] or "/"
 
 
-def tree_around(cwd: str) -> str:
-    """Return the folder of the files around a folder, in which git starts an alias, or ``""``."""
+def trees_for(text: str, cwd: str) -> tuple[str, ...]:
+    """Return the folders in which git may start what a text names, besides the working folder.
+
+    An alias starts at the top of the work tree, `git submodule foreach` in each submodule.
+    """
+    if "git" not in text:
+        return ()
+    top = _tree_around(cwd)
+    return (top, *_submodules_in(top)) if top and "foreach" in text else (top,)
+
+
+def _tree_around(cwd: str) -> str:
+    """Return the folder of the files around a folder, or ``""``."""
     folder = cwd
     while folder not in {"", "/"}:
         if is_there(folder + "/.git"):
             return folder
         folder = folder.rpartition("/")[0]
     return ""
+
+
+def _submodules_in(tree: str) -> Iterator[str]:
+    try:
+        repository = _at(tree)
+    except OddLink:
+        return  # asked about in any case
+    named = () if repository is None else submodules(repository.folder)
+    if not isinstance(named, Unpinned):
+        yield from (os.path.join(tree, path) for path in named)
 
 
 def repositories_within(repository: Repository, obeys: Obedience) -> Iterator[Repository]:
