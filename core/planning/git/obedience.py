@@ -210,6 +210,12 @@ def public_hosts() -> frozenset[str]:
     return frozenset(words(section(table("git_settings"), "git"), "hosts"))
 
 
+@cache
+def takes_remote(subcommand: str) -> bool:
+    """Return whether the first operand of a subcommand may be a remote."""
+    return subcommand not in words(section(table("git_settings"), "git"), "no_remotes")
+
+
 def _concerns(setting: Setting, obeys: Obedience) -> bool:
     """Return whether a subcommand has a power that a setting steers, which is not switched off."""
     needed = _needed().get(setting.form) or _needed().get(setting.any_key)

@@ -43,6 +43,7 @@ from core.planning.git.obedience import (
     obedience_of,
     public_hosts,
     steers,
+    takes_remote,
 )
 from core.planning.paths.contents import contents_of, digest_of, named_in
 from core.planning.paths.symlinks import is_link_elsewhere, leads_elsewhere
@@ -386,7 +387,7 @@ def _legacy(
 
 def _unknown_remote(obeys: Obedience, remotes: set[str], folder: str) -> Iterator[str]:
     """Yield a remote that has no address: git takes its name for a path."""
-    for named in obeys.operands[:1]:
+    for named in obeys.operands[: takes_remote(obeys.subcommand)]:
         if _REMOTE.fullmatch(named) and named not in remotes:
             yield f"`{named}` is not a remote of `{folder}`"
 

@@ -458,7 +458,8 @@ def test_a_host_of_the_users_own_configuration_is_fetched_from(
     [
         *("git apply x.patch", "git cherry -v main", "git config user.name Ana"),
         *("git bisect start", "git worktree remove x", "git remote rename a b"),
-        *("git notes add -m x", "git range-diff a b"),
+        *("git notes add -m x", "git range-diff a b", "git am x.patch", "git gc", "git fsck x"),
+        "git interpret-trailers a",
     ],
 )
 def test_what_stays_in_the_repository_names_no_remote(line: str, tmp_path: Path) -> None:
@@ -467,6 +468,24 @@ def test_what_stays_in_the_repository_names_no_remote(line: str, tmp_path: Path)
     git(place, "remote", "add", "origin", "https://git.example.org/a/b")
 
     assert planned(request(line, cwd=place)).commands[0].steered == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "git submodule update",
+            "git archive HEAD",
+            "git init d",
+            "git lfs fetch",
+            "git hook run x",
+        ),
+        *("git format-patch HEAD", "git maintenance run", "git bundle verify b", "git help log"),
+    ],
+)
+def test_a_word_that_can_be_no_remote_is_not_taken_for_one(line: str, tmp_path: Path) -> None:
+    """The prompt said that `update` is not a remote."""
+    assert planned(request(line, cwd=repository(tmp_path / "place"))).commands[0].steered == ""
 
 
 @pytest.mark.parametrize("line", ["git fetch upstream", "git pull origin2 main", "git ls-remote x"])
