@@ -20,8 +20,8 @@ class Journal(Protocol):
         """
 
 
-class RunWatcher(Protocol):
-    """What a host asks of the gate before a command starts, and reports while it runs."""
+class RunStart(Protocol):
+    """The start of one run: its host claims it here, names its process, and learns its basis."""
 
     async def claim(self) -> bool:
         """Claim the run durably, once; ``False`` means that it must not start (invariant 6)."""
@@ -65,7 +65,7 @@ class ExecutionHost(Protocol):
             SpawnError: the command could not be started.
         """
 
-    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, start: RunStart) -> Finished:
         """Verify the plan, claim, spawn and wait.
 
         Raises:

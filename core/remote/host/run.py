@@ -13,7 +13,7 @@ from core.model.policy import ExecHost, ExecPolicy
 from core.model.result import Finished, OutputChunk, Streams
 from core.model.stdio import Capture, Environ, Stdio
 from core.planning.planner import Planner, Refusal
-from core.ports import RunWatcher
+from core.ports import RunStart
 from core.programs.wrappers import is_shell, names_of
 from core.remote.acl.acl import ExecTable
 from core.remote.denials import Notice, RemoteDenial
@@ -28,7 +28,7 @@ from core.remote.wire.link import Link, LinkLost
 class Runs(Protocol):
     """What a host needs from ``core.runner``; ``Runner`` has it."""
 
-    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, start: RunStart) -> Finished:
         """Verify the plan, claim, spawn and wait."""
 
     async def cancel(self, run_id: ApprovalId) -> bool:
@@ -105,7 +105,7 @@ class Hosted:
         return await self.place.runs.run(self._run_id, plan, self)
 
     async def claim(self) -> bool:
-        """Write ``started`` before anything is spawned (``core.ports.RunWatcher``)."""
+        """Write ``started`` before anything is spawned (``core.ports.RunStart``)."""
         if self.session.lease.ended is not None:
             return False
         await self.place.log.note(ExecEvent.STARTED, self.session.run_id)
