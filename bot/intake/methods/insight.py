@@ -2,13 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 
 from bot.intake.callers.caller import Caller
 from bot.intake.methods.approvals import READS
-from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.method import Group, handles
 from bot.intake.registry.params import NoParams
 from bot.intake.results.answer import Answer, Milliseconds, safe
 from core.store import Store
@@ -90,7 +89,7 @@ class InsightAnswer(Answer):
 
 
 @dataclass(slots=True)
-class InsightMethods:
+class InsightMethods(Group):
     """The method about what prompts cost."""
 
     store: Store
@@ -99,21 +98,13 @@ class InsightMethods:
     _until: float = 0.0
     _counting: asyncio.Task[Insight] | None = field(default=None)
 
-    def methods(self) -> Iterable[AnyMethod]:
-        """Return the method."""
-        return (
-            Method(
-                name="insight.get",
-                params=NoParams,
-                scopes=READS,
-                handler=self.get,
-                summary="Count the prompts of the last 30 days by day and outcome, and by agent.",
-                result=InsightAnswer,
-                note="what was counted up to a minute ago, at once",
-                of_all=True,
-            ),
-        )
-
+    @handles(
+        "insight.get",
+        READS,
+        "Count the prompts of the last 30 days by day and outcome, and by agent.",
+        note="what was counted up to a minute ago, at once",
+        of_all=True,
+    )
     async def get(self, _params: NoParams, _caller: Caller) -> InsightAnswer:
         """Return what was counted last; only the first call waits for the count."""
         if time.monotonic() >= self._until and self._counting is None:

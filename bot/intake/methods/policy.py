@@ -1,6 +1,5 @@
 """Explain what policy would do, and try a draft on the past."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -12,7 +11,7 @@ from bot.explain.session_context import load_session_context
 from bot.intake.callers.caller import Caller
 from bot.intake.methods.approvals import READS
 from bot.intake.methods.runs import FOLLOWS
-from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.method import Group, handles
 from bot.intake.registry.params import AgentParams, ExplainParams, Name, NoParams, Params
 from bot.intake.results.answer import Answer, safe
 from bot.intake.results.rules import (
@@ -33,47 +32,27 @@ _MOST_LISTED = 50
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyMethods:
+class PolicyMethods(Group):
     """The methods about policy, which only read."""
 
     gate: Gate
 
-    def methods(self) -> Iterable[AnyMethod]:
-        """Return the methods."""
-        return (
-            Method(
-                name="skills.bins",
-                params=NoParams,
-                scopes=READS,
-                handler=self.skills,
-                summary="List the programs that count as listed where `autoAllowSkills` is on.",
-                result=SkillsAnswer,
-            ),
-            Method(
-                name="policy.explain",
-                params=ExplainParams,
-                scopes=FOLLOWS,
-                handler=self.explain,
-                summary="Evaluate a command as the gateway would now; nothing is run or stored.",
-                note="a node is asked for its plan and verdict",
-                result=ExplainAnswer,
-            ),
-            Method(
-                name="policy.rules",
-                params=AgentParams,
-                scopes=READS,
-                handler=self.rules,
-                summary="List the rules of the configuration that are in effect.",
-                note="with `agent`, those of that agent and those of all",
-                result=RulesAnswer,
-                filters=True,
-            ),
-        )
-
+    @handles(
+        "skills.bins",
+        READS,
+        "List the programs that count as listed where `autoAllowSkills` is on.",
+    )
     async def skills(self, _params: NoParams, _caller: Caller) -> SkillsAnswer:
         """List the programs of skills that are trusted where autoAllowSkills is on (S1)."""
         return SkillsAnswer.of(self.gate.rulebook.compiled.skills)
 
+    @handles(
+        "policy.rules",
+        READS,
+        "List the rules of the configuration that are in effect.",
+        note="with `agent`, those of that agent and those of all",
+        filters=True,
+    )
     async def rules(self, params: AgentParams, caller: Caller) -> RulesAnswer:
         """List rules, those of single agents first; none of agents that the caller does not see."""
         compiled = self.gate.rulebook.compiled
@@ -88,6 +67,12 @@ class PolicyMethods:
         every = [RuleAnswer.of(rule, None) for rule in compiled.everyone.rules.rules]
         return RulesAnswer(rules=[*own, *every])
 
+    @handles(
+        "policy.explain",
+        FOLLOWS,
+        "Evaluate a command as the gateway would now; nothing is run or stored.",
+        note="a node is asked for its plan and verdict",
+    )
     async def explain(self, params: ExplainParams, caller: Caller) -> ExplainAnswer:
         """Judge a command as ``Gate.submit`` would, on the same thread, without running it.
 
@@ -198,34 +183,17 @@ class BacktestAnswer(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class BacktestMethods:
+class BacktestMethods(Group):
     """The methods about backtests; each caller has its own."""
 
     backtests: DraftBacktests
 
-    def methods(self) -> Iterable[AnyMethod]:
-        """Return the methods."""
-        return (
-            Method(
-                name="policy.backtest.start",
-                params=BacktestParams,
-                scopes=READS,
-                handler=self.start,
-                summary="Try a draft of exec-approvals.json on past commands; nothing runs.",
-                result=BacktestStartedAnswer,
-                of_all=True,
-            ),
-            Method(
-                name="policy.backtest.get",
-                params=BacktestRefParams,
-                scopes=READS,
-                handler=self.get,
-                summary="Report a backtest's progress and result.",
-                result=BacktestAnswer,
-                of_all=True,
-            ),
-        )
-
+    @handles(
+        "policy.backtest.start",
+        READS,
+        "Try a draft of exec-approvals.json on past commands; nothing runs.",
+        of_all=True,
+    )
     async def start(self, params: BacktestParams, caller: Caller) -> BacktestStartedAnswer:
         """Start a backtest.
 
@@ -236,6 +204,7 @@ class BacktestMethods:
             raise BadRequest("A backtest looks back 30 days at most.")
         return BacktestStartedAnswer(id=self.backtests.start(caller.ref, params.file, params.since))
 
+    @handles("policy.backtest.get", READS, "Report a backtest's progress and result.", of_all=True)
     async def get(self, params: BacktestRefParams, caller: Caller) -> BacktestAnswer:
         """Return a backtest.
 
