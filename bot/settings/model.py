@@ -17,7 +17,9 @@ from channels.plugin import PluginSettings
 from channels.slack.settings import SlackSettings
 from channels.telegram.settings import TelegramSettings
 from channels.webhook.settings import WebhookSettings
-from core.settings import CoreSettings, LocalAccounts, LocalApprovers, Section
+from core.settings import CoreSettings
+from core.settings.approvals import LocalAccounts, LocalApprovers
+from core.settings.base import Section
 from core.trust.sealing import SEALING_KEY, Seals
 
 _MARK_DIGITS: Final = 8

@@ -21,101 +21,23 @@ from pydantic import Field
 
 from core.model.identity import AgentId
 from core.model.policy import PolicyLayer
-from core.settings.approvals import (
-    ApprovalsExecSection,
-    ApprovalsSection,
-    AskStep,
-    ForwardMode,
-    LocalAccounts,
-    LocalApprovers,
-    TargetEntry,
-    ThreadMode,
-)
-from core.settings.base import (
-    Days,
-    PlatformId,
-    Seconds,
-    Section,
-    Word,
-    Words,
-    host_and_port,
-    listen_address,
-    milliseconds,
-)
-from core.settings.execution import (
-    DEFAULT_SEARCH_PATH,
-    AgentEntry,
-    AgentExecSection,
-    AgentsSection,
-    AgentToolsSection,
-    ExecSection,
-    ToolsSection,
-)
+from core.settings.approvals import ApprovalsSection
+from core.settings.base import Section
+from core.settings.execution import AgentsSection, ToolsSection
 from core.settings.gateway import (
     AuditSection,
     IntakeSection,
     LoggingSection,
-    LogLevel,
     NodeSection,
     NodesSection,
     ProofSection,
     RemoteSection,
     StoreSection,
-    UnixUserSection,
 )
 from core.settings.http import HttpSection
-from core.settings.isolation import ExecutionSection, ExecutorUserSection, SecretsSection
-from core.settings.quiet_hours import QuietHoursSection
+from core.settings.isolation import ExecutionSection, SecretsSection
 from core.settings.rules import SkillsSection
-from core.settings.sandbox import SandboxBackend, SandboxSection
-from core.settings.session_filter import session_filter
-
-__all__ = [
-    "DEFAULT_SEARCH_PATH",
-    "AgentEntry",
-    "AgentExecSection",
-    "AgentToolsSection",
-    "AgentsSection",
-    "ApprovalsExecSection",
-    "ApprovalsSection",
-    "AskStep",
-    "AuditSection",
-    "CoreSettings",
-    "Days",
-    "ExecSection",
-    "ExecutionSection",
-    "ExecutorUserSection",
-    "ForwardMode",
-    "HttpSection",
-    "IntakeSection",
-    "LocalAccounts",
-    "LocalApprovers",
-    "LogLevel",
-    "LoggingSection",
-    "NodeSection",
-    "NodesSection",
-    "PlatformId",
-    "ProofSection",
-    "QuietHoursSection",
-    "RemoteSection",
-    "SandboxBackend",
-    "SandboxSection",
-    "Seconds",
-    "SecretsSection",
-    "Section",
-    "SkillsSection",
-    "StoreSection",
-    "TargetEntry",
-    "ThreadMode",
-    "ToolsSection",
-    "UnixUserSection",
-    "Word",
-    "Words",
-    "host_and_port",
-    "listen_address",
-    "milliseconds",
-    "session_filter",
-]
+from core.settings.sandbox import SandboxSection
 
 
 class CoreSettings(Section):

@@ -19,7 +19,7 @@ from core.model.result import Finished
 from core.planning.planner import Planner
 from core.runner.limits import Limits
 from core.runner.runner import Runner
-from core.settings import SandboxSection
+from core.settings.sandbox import SandboxSection
 from tests.support.runs import Start, new_run, request, running
 
 SANDBOX = ExecPolicy(host=ExecHost.SANDBOX)
