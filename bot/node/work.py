@@ -83,7 +83,7 @@ class NodeWork:
     ledger: Ledger
     journal: Journal
     commands: NodeCommands
-    approvers: ApproverKeys | None = None
+    approvers: ApproverKeys | None
     _joined: GatewayConnection | None = None
     _ordered: set[ApprovalId] = field(default_factory=set)
     _unwanted: set[ApprovalId] = field(default_factory=set)
