@@ -44,26 +44,8 @@ class SpawnGuard(Protocol):
         """
 
 
-class ExecutionHost(Protocol):
-    """A place where plans run."""
-
-    @property
-    def place(self) -> str:
-        """Return the word that events show: ``gateway``, ``sandbox`` or a node id."""
-
-    def withheld(self, plan: ExecPlan, requester: Requester) -> str:
-        """Return why a plan would give the requester more rights than their own, or ``""``.
-
-        What people are asked about is for them to judge; this is for what runs without asking.
-        """
-
-    async def check(self, plan: ExecPlan) -> None:
-        """Refuse, before anyone is asked, what could not start here whatever the answer.
-
-        Raises:
-            HostUnavailable: the host does not work here, or not for such plans.
-            SpawnError: the command could not be started.
-        """
+class PlanRunner(Protocol):
+    """What runs plans."""
 
     async def run(self, run_id: ApprovalId, plan: ExecPlan, start: RunStart) -> Finished:
         """Verify the plan, claim, spawn and wait.
@@ -83,4 +65,26 @@ class ExecutionHost(Protocol):
         """Yield what a run prints from start to end, up to the cap on what is kept.
 
         Nothing is yielded for a run that is not here. Any number may watch; none holds it up.
+        """
+
+
+class ExecutionHost(PlanRunner, Protocol):
+    """A place where plans run."""
+
+    @property
+    def place(self) -> str:
+        """Return the word that events show: ``gateway``, ``sandbox`` or a node id."""
+
+    def withheld(self, plan: ExecPlan, requester: Requester) -> str:
+        """Return why a plan would give the requester more rights than their own, or ``""``.
+
+        What people are asked about is for them to judge; this is for what runs without asking.
+        """
+
+    async def check(self, plan: ExecPlan) -> None:
+        """Refuse, before anyone is asked, what could not start here whatever the answer.
+
+        Raises:
+            HostUnavailable: the host does not work here, or not for such plans.
+            SpawnError: the command could not be started.
         """

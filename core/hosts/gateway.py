@@ -1,7 +1,6 @@
 """Run plans on the machine of the gateway itself."""
 
 from collections.abc import AsyncIterator
-from typing import Protocol
 
 from core.errors import HostUnavailable
 from core.isolation.agents.agents import Agents
@@ -11,24 +10,7 @@ from core.model.command import AgentPart, ExecPlan
 from core.model.identity import ApprovalId, Requester
 from core.model.policy import ExecHost
 from core.model.result import Finished, LiveOutput, OutputChunk
-from core.ports import RunStart
-
-
-class PlanRunner(Protocol):
-    """Runs plans: a runner, or one that passes them to the companion."""
-
-    async def run(self, run_id: ApprovalId, plan: ExecPlan, start: RunStart) -> Finished:
-        """Run a plan to its end."""
-
-    async def cancel(self, run_id: ApprovalId) -> bool:
-        """End a running command; ``False`` if it does not run here."""
-
-    async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
-        """Return what a running command printed last; ``None`` if that is not known here."""
-
-    def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
-        """Yield what a run prints, until its end."""
-
+from core.ports import PlanRunner, RunStart
 
 _OFF = (
     "it is bound to the user `{}`, and execution.runAsUnixUser is off, so nothing runs as another "
