@@ -71,11 +71,11 @@ def signal_children(number: int, spared: set[int], done: set[int]) -> None:
             continue
 
 
-def kill_all(spared: set[int]) -> dict[int, int]:
+def kill_all(spared: set[int], patience_s: float = KILL_PATIENCE_S) -> dict[int, int]:
     """Kill until no child but ``spared`` is left; return the wait statuses seen on the way."""
     ended: dict[int, int] = {}
     killed: set[int] = set()
-    deadline = time.monotonic() + KILL_PATIENCE_S
+    deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
         seen, left = reap()
         ended.update(seen)
