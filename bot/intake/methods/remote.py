@@ -210,6 +210,3 @@ def _acl_summary(acl: Acl | None) -> dict[str, object] | None:
         "with_templates": sum(not one.literal for one in commands),
         **shown,
     }
-
-
-__all__ = ["CancelBody", "OutputBody", "RemoteMethods", "RunAnswer", "RunBody"]
