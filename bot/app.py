@@ -57,7 +57,7 @@ from channels.base import Channel
 from core.gate.gate import Gate
 from core.ipc.unix import Server, listen
 from core.planning.planner import Planner
-from core.settings import ThreadMode
+from core.settings.approvals import ThreadMode
 from core.store import Store
 
 if TYPE_CHECKING:  # loads the WebSocket library

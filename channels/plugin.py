@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, SecretStr
 
-from core.settings import Section, Word, Words
+from core.settings.base import Section, Word, Words
 
 
 class PluginSettings(Section):

@@ -20,8 +20,8 @@ class Journal(Protocol):
         """
 
 
-class RunWatcher(Protocol):
-    """What a host asks of the gate before a command starts, and reports while it runs."""
+class RunStart(Protocol):
+    """The start of one run: its host claims it here, names its process, and learns its basis."""
 
     async def claim(self) -> bool:
         """Claim the run durably, once; ``False`` means that it must not start (invariant 6)."""
@@ -44,7 +44,31 @@ class SpawnGuard(Protocol):
         """
 
 
-class ExecutionHost(Protocol):
+class PlanRunner(Protocol):
+    """What runs plans."""
+
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, start: RunStart) -> Finished:
+        """Verify the plan, claim, spawn and wait.
+
+        Raises:
+            PlanDrift: what was approved is not what is there now; nothing ran.
+            SpawnError: the command could not be started.
+        """
+
+    async def cancel(self, run_id: ApprovalId) -> bool:
+        """End a running command (TERM, grace, KILL); ``False`` if it does not run here."""
+
+    async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
+        """Return what a running command printed last; ``None`` if it does not run here."""
+
+    def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
+        """Yield what a run prints from start to end, up to the cap on what is kept.
+
+        Nothing is yielded for a run that is not here. Any number may watch; none holds it up.
+        """
+
+
+class ExecutionHost(PlanRunner, Protocol):
     """A place where plans run."""
 
     @property
@@ -63,24 +87,4 @@ class ExecutionHost(Protocol):
         Raises:
             HostUnavailable: the host does not work here, or not for such plans.
             SpawnError: the command could not be started.
-        """
-
-    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
-        """Verify the plan, claim, spawn and wait.
-
-        Raises:
-            PlanDrift: what was approved is not what is there now; nothing ran.
-            SpawnError: the command could not be started.
-        """
-
-    async def cancel(self, run_id: ApprovalId) -> bool:
-        """End a running command (TERM, grace, KILL); ``False`` if it does not run here."""
-
-    async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
-        """Return what a running command printed last; ``None`` if it does not run here."""
-
-    def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
-        """Yield what a run prints from start to end, up to the cap on what is kept.
-
-        Nothing is yielded for a run that is not here. Any number may watch; none holds it up.
         """

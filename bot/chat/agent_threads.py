@@ -24,9 +24,9 @@ from core.gate.gate import Gate
 from core.model.command import ExecRequest
 from core.model.identity import ApprovalId, Target
 from core.model.result import Finished, Pending, Running, Submission
+from core.store.approvals import idempotency
 from core.store.outbox import agent_messages
 from core.store.outbox.agent_messages import AgentMessage
-from core.store.runs import runs
 from core.store.sessions import agent_threads
 from core.store.sessions.agent_threads import AgentThread
 from core.text.render import Redacted, phrase, redact
@@ -163,7 +163,7 @@ class AgentThreads:
             async with asyncio.timeout(patience_s):
                 while True:
                     found = await self._stored(
-                        lambda: self.gate.store.read(runs.by_request_key, thread.key)
+                        lambda: self.gate.store.read(idempotency.by_request_key, thread.key)
                     )
                     if found is not None:
                         return found

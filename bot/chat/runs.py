@@ -18,7 +18,7 @@ from core.model.command import ExecRequest
 from core.model.identity import ApprovalId, Intake, Requester, SessionKey, Target, code_of
 from core.model.result import Denied, Finished, Pending, Running, Submission, Unknown
 from core.store import Store, outbox
-from core.store.runs import runs
+from core.store.approvals import idempotency
 from core.store.sessions import origins
 from core.store.views.references import matching
 from core.text.cuts import after_cut
@@ -92,7 +92,7 @@ class ChatRuns:
                     "posted here."
                 )
                 return Reply(phrase(words, redact(status.code)))
-        run_id = await self.store.read(runs.by_request_key, key)
+        run_id = await self.store.read(idempotency.by_request_key, key)
         if run_id is None:
             return Reply(redact("Submitted; the result will be posted here."))
         return Reply(phrase("Running as {}.", redact(code_of(run_id))), choices=_handles(run_id))

@@ -79,8 +79,8 @@ class CompanionWork:
                 why = f"exec-approvals.json denies it: {verdict.why}"
                 outcome: Ran | NotRun = NotRun(reason=denial_reason(verdict), why=why[:_WHY])
             else:
-                watcher = _Watcher(self, order, verdict)
-                outcome = Ran(result=await self.runner.run(run_id, order.plan, watcher))
+                start = _CompanionStart(self, order, verdict)
+                outcome = Ran(result=await self.runner.run(run_id, order.plan, start))
         except SaysoError as failure:
             outcome = NotRun(reason=reason_of(failure), why=str(failure)[:_WHY])
         await self._end(order, outcome)
@@ -115,8 +115,8 @@ class CompanionWork:
 
 
 @dataclass(frozen=True, slots=True)
-class _Watcher:
-    """Journals the decision before anything starts; the ledger already has the run."""
+class _CompanionStart:
+    """Journals the decision before anything starts (a ``RunStart``); the ledger has the run."""
 
     work: CompanionWork
     order: RunOrder

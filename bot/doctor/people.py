@@ -10,7 +10,7 @@ from core.approvals.routing.tiers import TierTerms, tiers_of
 from core.errors import StoreError
 from core.model.decision import Tier
 from core.model.identity import PersonId
-from core.settings import ForwardMode
+from core.settings.approvals import ForwardMode
 from core.store.engine.read_only import open_and_read
 from core.store.people import people
 from core.store.people.people import Person

@@ -24,7 +24,7 @@ class RuleTrace:
     ruling: Ruling | None
 
 
-def traces_of(plan: ExecPlan, rules: Rules, trust: Trust = Trust.STRICT) -> tuple[RuleTrace, ...]:
+def traces_of(plan: ExecPlan, rules: Rules, trust: Trust) -> tuple[RuleTrace, ...]:
     """Return the rules checked for each command, in the plan's order; nothing without rules."""
     if not rules.rules:
         return ()

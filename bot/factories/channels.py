@@ -16,7 +16,10 @@ from core.approvals.routing.approvers import Approvers
 from core.approvals.routing.forwarding import EscalationStep, Forwarding, Timing
 from core.approvals.routing.principals import Listing
 from core.approvals.routing.quiet_hours import QuietHours
-from core.settings import AskStep, QuietHoursSection, milliseconds, session_filter
+from core.settings.approvals import AskStep
+from core.settings.base import milliseconds
+from core.settings.quiet_hours import QuietHoursSection
+from core.settings.session_filter import session_filter
 
 S = TypeVar("S", SlackSettings, DiscordSettings)
 

@@ -20,7 +20,7 @@ from core.isolation import wire
 from core.isolation.executors import Executors
 from core.planning.environment import account_of
 from core.runner.runner import Runner
-from core.settings import SandboxBackend, SandboxSection
+from core.settings.sandbox import SandboxBackend, SandboxSection
 
 _FOLDER = "sandbox"
 _BUBBLEWRAP, _BUBBLEWRAP_NAME = "bwrap", SandboxBackend.BUBBLEWRAP.value

@@ -9,7 +9,7 @@ from core.errors import ConfigError
 from core.ipc.jsonrpc import Handler, Notify
 from core.ipc.peer import Peer
 from core.model.identity import AgentId
-from core.settings import UnixUserSection
+from core.settings.gateway import UnixUserSection
 
 CallerOf = Callable[[Peer, Notify | None], Caller]
 

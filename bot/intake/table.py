@@ -23,7 +23,7 @@ from bot.intake.methods.policy import PolicyMethods
 from bot.intake.methods.runs import RunMethods
 from bot.intake.methods.tokens import TokenMethods
 from bot.intake.methods.tools import ToolMethods
-from bot.intake.registry.method import Part, Table, table_of
+from bot.intake.registry.method import Group, Table, table_of
 from core.gate.gate import Gate
 from core.isolation.terminal.terminals import Terminals
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:  # loads the WebSocket library
 def method_table(
     gate: Gate,
     health: Callable[[], Awaitable[dict[str, object]]],
-    more: Iterable[Part] = (),
+    more: Iterable[Group] = (),
     prover: Prover | None = None,
     page_url: Callable[[], str] = str,
     node_host: "NodeHost | None" = None,

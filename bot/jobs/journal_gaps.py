@@ -21,7 +21,7 @@ from core.model.result import Denied, Finished
 from core.ports import Journal
 from core.store import Store, approvals
 from core.store.engine.clock import now_ms, wall_ms
-from core.store.runs import runs
+from core.store.runs import outcomes, recovery
 from core.store.views.lately import Span, lately, never_begun
 from core.trust.ids import new_id
 
@@ -88,7 +88,7 @@ async def close_gaps(store: Store, journal: Journal, path: Path, own_id: str) ->
     span = await _span(store, begins or 0, ended_ms)
     waiting = {  # it may start here
         run_id: created_ms
-        for run_id, created_ms in (await store.read(runs.unclaimed)).items()
+        for run_id, created_ms in (await store.read(recovery.unclaimed)).items()
         if begins is None or created_ms >= span.since_ms
     }
     found = await store.read(lately, own_id, span, waiting)
@@ -168,7 +168,7 @@ async def _resolve(store: Store, run_id: ApprovalId) -> Entry | None:
 
 
 async def _end(store: Store, run_id: ApprovalId) -> Entry:
-    match await store.read(runs.outcome, run_id):
+    match await store.read(outcomes.outcome, run_id):
         case Finished() as finished:
             return "finish", journal_records.finished(finished)
         case Denied(reason=reason, why=why):

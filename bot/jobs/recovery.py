@@ -27,7 +27,8 @@ from core.store import Store
 from core.store.approvals.queries import asked_here, pending
 from core.store.engine import replicas
 from core.store.engine.clock import Milliseconds, steady_ms
-from core.store.runs import runs
+from core.store.runs import recovery, runs
+from core.store.runs.recovery import InterruptedRun
 from core.store.schema.records import OrphanedRun
 
 _log = logging.getLogger(__name__)
@@ -53,8 +54,8 @@ async def settle(store: Store, journal: Path, owner: str) -> int:
         JournalError: the journal cannot be read.
     """
     since = round(time.time() * 1000) - _LOOK_BACK_MS
-    left = {run.id: run for run in await store.read(runs.interrupted, owner, since)}
-    queued = await store.read(runs.unclaimed)
+    left = {run.id: run for run in await store.read(recovery.interrupted, owner, since)}
+    queued = await store.read(recovery.unclaimed)
     if not left and not queued:
         return 0
     first = min([*(run.started_ms for run in left.values()), *queued.values()])
@@ -77,7 +78,7 @@ async def _withdraw(store: Store, run_id: ApprovalId, note: str) -> bool:
     return await store.write(runs.withdraw, run_id, f"it was cancelled before it started: {note}")
 
 
-async def _take(store: Store, run: runs.InterruptedRun, record: Record) -> bool:
+async def _take(store: Store, run: InterruptedRun, record: Record) -> bool:
     """Store the end of a run if this record, its last one, contains it."""
     match record.get("kind"):
         case "finish" if "state" not in record:
@@ -178,8 +179,10 @@ async def recover(store: Store, journal: Journal, owner: str, *, lapsed: bool) -
     fates = {one.id: fate(one.process) for one in await store.read(replicas.others, owner)}
     dead = [name for name, its in fates.items() if its is Fate.DEAD]
     spared = [name for name, its in fates.items() if its is Fate.LIVES]
-    left = await _known(store, lambda: store.write(runs.recover_of, owner, dead)) if dead else ()
-    lost = await _known(store, lambda: store.write(runs.recover, owner, spared, lapsed=lapsed))
+    left = (
+        await _known(store, lambda: store.write(recovery.recover_of, owner, dead)) if dead else ()
+    )
+    lost = await _known(store, lambda: store.write(recovery.recover, owner, spared, lapsed=lapsed))
     found = Recovered(left, lost)
     for run in found.all:
         _log.warning("run %s was interrupted; how it ended is unknown", run.id)
@@ -202,7 +205,7 @@ async def _known(store: Store, recovering: Recovering) -> tuple[OrphanedRun, ...
         made: tuple[OrphanedRun, ...] = doubt.made if isinstance(doubt.made, tuple) else ()
     while True:
         try:
-            ended = await store.write(runs.recovered, [run.id for run in made])
+            ended = await store.write(recovery.recovered, [run.id for run in made])
             return tuple(run for run in made if run.id in ended)
         except StoreError:  # its outage is logged where it begins
             await asyncio.sleep(_PAUSE_S)

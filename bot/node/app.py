@@ -23,7 +23,7 @@ from core.nodes.member import Member
 from core.nodes.node_file import NODE_JOURNAL, node_key, required
 from core.planning.planner import Planner
 from core.runner.runner import Runner
-from core.settings import NodeSection
+from core.settings.gateway import NodeSection
 from core.trust.passkeys import relying_party
 
 

@@ -68,7 +68,7 @@ class NodeCommands:
     gateway: str
     judge: Judge
     journal: Journal
-    remote_approvals: bool = True
+    remote_approvals: bool
 
     @property
     def names(self) -> tuple[str, ...]:

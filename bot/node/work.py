@@ -83,7 +83,7 @@ class NodeWork:
     ledger: Ledger
     journal: Journal
     commands: NodeCommands
-    approvers: ApproverKeys | None = None
+    approvers: ApproverKeys | None
     _joined: GatewayConnection | None = None
     _ordered: set[ApprovalId] = field(default_factory=set)
     _unwanted: set[ApprovalId] = field(default_factory=set)
@@ -254,8 +254,8 @@ class NodeWork:
         try:
             self._check(joined, order, plan)
             verdict = self._judged(order, plan)
-            watcher = _Watcher(self, order, plan, verdict)
-            result = await self.host.run(run_id, plan, watcher)
+            start = _NodeStart(self, order, plan, verdict)
+            result = await self.host.run(run_id, plan, start)
         except NotAllowed as refusal:
             reason, why = refusal.reason, str(refusal)
         except BadOrder as refusal:
@@ -353,8 +353,8 @@ def _is_answered(order: Order, *, unasked: bool) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Watcher:
-    """Claims a run on this node's disk, once (implements ``core.ports.RunWatcher``)."""
+class _NodeStart:
+    """Claims a run on this node's disk, once (a ``core.ports.RunStart``)."""
 
     work: NodeWork
     order: Order

@@ -42,8 +42,8 @@ class Snapshot:
     running: str
     runs: int
     health: str
-    plans: str = ""
-    after: str = ""
+    plans: str
+    after: str
     """The card before the first one, if this is a further page."""
 
     @property

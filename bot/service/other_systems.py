@@ -21,7 +21,7 @@ class NodeService:
     """What is run, and where its home is; ``home`` is ``None`` for the default."""
 
     program: PurePath
-    home: PurePath | None = None
+    home: PurePath | None
 
     def launchd(self) -> str:
         """Return a property list for ~/Library/LaunchAgents (launchd.plist(5))."""

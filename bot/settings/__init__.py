@@ -27,12 +27,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bot.settings.home import ensure_home, home_folder
-from bot.settings.model import ChannelsSection, Settings
+from bot.settings.model import Settings
 from bot.settings.problems import InvalidConfig, Problem
 from bot.settings.reader import Reading, read
 
 __all__ = [
-    "ChannelsSection",
     "InvalidConfig",
     "Problem",
     "Reading",

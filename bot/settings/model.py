@@ -17,7 +17,9 @@ from channels.plugin import PluginSettings
 from channels.slack.settings import SlackSettings
 from channels.telegram.settings import TelegramSettings
 from channels.webhook.settings import WebhookSettings
-from core.settings import CoreSettings, LocalAccounts, LocalApprovers, Section
+from core.settings import CoreSettings
+from core.settings.approvals import LocalAccounts, LocalApprovers
+from core.settings.base import Section, section
 from core.trust.sealing import SEALING_KEY, Seals
 
 _MARK_DIGITS: Final = 8
@@ -65,12 +67,8 @@ class ChannelsSection(Section):
     plugins: Annotated[tuple[PluginSettings, ...], Field(strict=False)] = Field(
         default=(), description="third-party channels"
     )
-    terminal: LocalAccounts = Field(
-        default_factory=LocalAccounts, description="the terminal that `sayso serve` runs in"
-    )
-    memory: LocalApprovers = Field(
-        default_factory=LocalApprovers, description="prompts inside the process: demo and tests"
-    )
+    terminal: LocalAccounts = section(LocalAccounts, "the terminal that `sayso serve` runs in")
+    memory: LocalApprovers = section(LocalApprovers, "prompts inside the process: demo and tests")
 
 
 class Settings(BaseSettings, CoreSettings):
@@ -79,9 +77,7 @@ class Settings(BaseSettings, CoreSettings):
     model_config = SettingsConfigDict(title="Sayso's settings")
 
     home: Path = Field(exclude=True)
-    channels: ChannelsSection = Field(
-        default_factory=ChannelsSection, description="where people are asked"
-    )
+    channels: ChannelsSection = section(ChannelsSection, "where people are asked")
 
     @property
     def store_url(self) -> str:

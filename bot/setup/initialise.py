@@ -53,7 +53,7 @@ class SetUp:
     environ: Mapping[str, str]
     seconds: float
     screen: Screen
-    asks: bool = True
+    asks: bool
 
     def run(self, chosen: Chosen) -> bool:
         """Write a configuration that asks people; return whether the test prompt came back.

@@ -12,14 +12,14 @@ from bot.settings import Settings
 from bot.wiring.gate_proof import guard_of
 from core.gate.gate import Gate
 from core.gate.guards.spawn_guard import Guard
-from core.hosts.gateway import GatewayHost, PlanRunner
+from core.hosts.gateway import GatewayHost
 from core.hosts.sandbox.by_user import SandboxByUser
 from core.hosts.sandbox.host import SandboxHost
 from core.isolation.agents.agents import Agents
 from core.isolation.executors import Executors
 from core.isolation.terminal.terminals import Terminals
 from core.model.policy import ExecHost
-from core.ports import ExecutionHost, Journal
+from core.ports import ExecutionHost, Journal, PlanRunner
 from core.runner.runner import Runner
 from core.store.schema.records import OrphanedRun
 

@@ -43,8 +43,8 @@ def gate_of(
     storage: Storage,
     machines: Machines,
     channels: Mapping[str, Channel],
-    node: "NodeHost | None" = None,
-    editor: Editor | None = None,
+    node: "NodeHost | None",
+    editor: Editor | None,
 ) -> Gate:
     """Return the gate between people's wing and machines' wing."""
     store, journal = storage.store, storage.journal
@@ -93,7 +93,7 @@ def broker_of(
     settings: Settings,
     store: Store,
     channels: Mapping[str, Channel],
-    editor: Editor | None = None,
+    editor: Editor | None,
 ) -> Broker:
     """Return the broker, which asks people and takes their answers, for these settings."""
     people = approvers(settings)

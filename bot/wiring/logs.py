@@ -9,7 +9,7 @@ import time
 
 from bot.wiring.log_writer import LogWriter
 from core.errors import StoreAway
-from core.settings import LogLevel
+from core.settings.gateway import LogLevel
 from core.text.render import redact
 
 

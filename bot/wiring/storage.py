@@ -42,7 +42,7 @@ class Storage:
     store: Store
     owner: str
     deferred: Deferred
-    orphans: tuple[OrphanedRun, ...] = ()
+    orphans: tuple[OrphanedRun, ...]
 
 
 async def open_storage(stack: AsyncExitStack, settings: Settings, network: Network) -> Storage:

@@ -5,7 +5,7 @@ reads the plan.
 """
 
 from dataclasses import dataclass
-from datetime import UTC, tzinfo
+from datetime import tzinfo
 
 from channels.commands import Command
 from core.model.approval import ApprovalState
@@ -58,18 +58,18 @@ class PromptCard:
     digest: str
     shell: Redacted
     whole: bool
-    asked: int = 1
-    people: Redacted = NOTHING
-    zone: tzinfo = UTC
-    step_up: bool = False
-    task: Redacted = NOTHING
-    mixed: bool = False
-    plain: bool = False
-    plan_digest: str = ""
-    security: str = ""
-    ask: str = ""
-    link: Redacted = NOTHING
-    beyond: tuple[Redacted, ...] = ()
+    asked: int
+    people: Redacted
+    zone: tzinfo
+    step_up: bool
+    task: Redacted
+    mixed: bool
+    plain: bool
+    plan_digest: str
+    security: str
+    ask: str
+    link: Redacted
+    beyond: tuple[Redacted, ...]
 
     @property
     def approvable(self) -> bool:
@@ -109,8 +109,8 @@ class OutcomeCard:
     headline: Redacted
     detail: Redacted
     digest: str
-    clause: Redacted = NOTHING
-    stored: tuple[Redacted, ...] = ()
+    clause: Redacted
+    stored: tuple[Redacted, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,8 +83,7 @@ def odd_programs(command: PlannedCommand) -> tuple[Redacted, ...]:
     These cannot be run, are reached by a link, are outside the system's folders, have another name
     than their file, or a name with escaped characters.
     """
-    below = tuple(one for inner in command.inner for one in odd_programs(inner))
-    return (*((program(command),) if _is_odd(command) else ()), *below)
+    return tuple(program(one) for one in command.all_of_it if _is_odd(one))
 
 
 def _is_odd(command: PlannedCommand) -> bool:

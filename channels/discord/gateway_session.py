@@ -57,7 +57,7 @@ class InProgress:
 class SessionFile:
     """The session of the previous process; without a path it is kept only in this process."""
 
-    path: Path | None = None
+    path: Path | None
     session: Session | None = None
 
     def load(self, owner: str) -> Session | None:

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from core.model.identity import PERSON_NAME
-from core.settings import PlatformId, Section
+from core.settings.base import PlatformId, Section
 
 ROLE = "role:"
 """How an approver or sender that names a role of a server begins."""

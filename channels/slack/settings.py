@@ -7,7 +7,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from core.model.identity import PERSON_NAME
-from core.settings import Seconds, Section, host_and_port, listen_address
+from core.settings.base import Seconds, Section, host_and_port, listen_address
 
 PATH = "/slack/events"
 """The path of Slack's requests in HTTP mode."""

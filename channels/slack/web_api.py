@@ -36,9 +36,7 @@ Answer = Mapping[str, Any]
 Call = Callable[[], Awaitable[Any]]
 
 
-def web_client(
-    base_url: str, session: aiohttp.ClientSession, token: str | None = None
-) -> AsyncWebClient:
+def web_client(base_url: str, session: aiohttp.ClientSession, token: str | None) -> AsyncWebClient:
     """Return a client of the Web API that repeats nothing and logs no secret."""
     return AsyncWebClient(
         token=token, base_url=base_url, session=session, logger=library_logger(), retry_handlers=[]

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from core.model.identity import PERSON_NAME
-from core.settings import PlatformId, Section
+from core.settings.base import PlatformId, Section
 
 PUBLIC_API = "https://api.telegram.org"
 _PORTS = (443, 80, 88, 8443)

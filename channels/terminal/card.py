@@ -31,7 +31,7 @@ ASCII_FRAMES = str.maketrans("│┌└─·", "|++--")
 class Page:
     """The drawing surface: its width in columns, and whether it shows colours."""
 
-    width: int = 80
+    width: int
     colours: bool = False
 
     def paint(self, text: str, code: str) -> str:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, SecretStr
 
-from core.settings import Section, Words, host_and_port, listen_address
+from core.settings.base import Section, Words, host_and_port, listen_address
 
 _SHORTEST_SECRET = 32
 

@@ -34,8 +34,8 @@ class Authorised:
 
     approval: Approval
     person: PersonId
-    app: TotpKey | None = None
-    passkeys: tuple[Passkey, ...] = ()
+    app: TotpKey | None
+    passkeys: tuple[Passkey, ...]
 
 
 @dataclass(frozen=True, slots=True)

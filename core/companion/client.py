@@ -158,9 +158,7 @@ class Ordered:
                 await self._link.writer.drain()
 
 
-async def order_run(
-    address: CompanionAddress, order: RunOrder, within_s: float = REPLY_S
-) -> Ordered:
+async def order_run(address: CompanionAddress, order: RunOrder, within_s: float) -> Ordered:
     """Order a run and return it once the companion has noted it.
 
     Raises:

@@ -19,7 +19,7 @@ from core.model.identity import ApprovalId
 from core.model.result import Denied
 from core.ports import Journal
 from core.store import Store, approvals
-from core.store.runs import runs
+from core.store.runs import outcomes, runs
 from core.store.schema.json_columns import plain
 
 _MOST_STOPPED = 1_000
@@ -145,7 +145,7 @@ class Cancellation:
 
     async def _record_if_stored(self, denied: Denied) -> None:
         """Record a withdrawal whose commit was in doubt, unless it was repeated and took effect."""
-        stored = await self.store.write(runs.settled, denied.run_id)
+        stored = await self.store.write(outcomes.settled, denied.run_id)
         if stored == denied and denied.run_id not in self._withdrawn:
             await self._record(denied)
 

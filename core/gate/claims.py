@@ -12,6 +12,7 @@ from core.ports import Journal
 from core.store import Store, approvals
 from core.store.approvals import proofs
 from core.store.runs import runs
+from core.store.schema.records import RunDraft
 
 
 class Claim(Protocol):
@@ -38,7 +39,7 @@ class NewRun:
 
     store: Store
     journal: Journal
-    draft: runs.RunDraft
+    draft: RunDraft
     evaluation: Evaluation
     taken: bool = False
     asked: bool = False

@@ -64,7 +64,7 @@ class Execution:
     deferred: Deferred
     guard: Guard = field(default_factory=Guard)
     closed: bool = False
-    _watchers: dict[ApprovalId, "_Watcher"] = field(default_factory=dict)
+    _starts: dict[ApprovalId, "_Start"] = field(default_factory=dict)
 
     def withheld(self, plan: ExecPlan, requester: Requester) -> Refusal | None:
         """Return why a plan would give the requester more rights than their own, or ``None``."""
@@ -93,26 +93,26 @@ class Execution:
             JournalError: the decision could not be written down, so nothing ran.
             Stopping: the gateway stops, so nothing ran.
         """
-        watcher = self._watchers[run_id] = _Watcher(self, run_id, claim, plan)
+        start = self._starts[run_id] = _Start(self, run_id, claim, plan)
         try:
             self.guard.check(plan)
             host = self.hosts.get(plan.host)
             if host is None:
-                return await self._refuse(watcher, DenialReason.HOST_UNAVAILABLE, _nowhere(plan))
-            finished = await host.run(run_id, plan, watcher)
+                return await self._refuse(start, DenialReason.HOST_UNAVAILABLE, _nowhere(plan))
+            finished = await host.run(run_id, plan, start)
         except (PlanDrift, LockedDown, HostUnavailable, CancelledFirst) as refusal:
-            return await self._refuse(watcher, reason_of(refusal), str(refusal))
+            return await self._refuse(start, reason_of(refusal), str(refusal))
         except SpawnError as failure:
-            if watcher.lost:
+            if start.lost:
                 return None
-            return await self._refuse(watcher, DenialReason.SPAWN_FAILED, str(failure))
+            return await self._refuse(start, DenialReason.SPAWN_FAILED, str(failure))
         except (StoreError, JournalError) as failure:
             if claim.asked:
                 await self._abandon(run_id, failure)
             raise
         finally:
-            watcher.close()
-            del self._watchers[run_id]
+            start.close()
+            del self._starts[run_id]
         await asyncio.gather(
             self.deferred.append("finish", journal_records.finished(finished)),
             self.deferred.finish(run_id, finished, self.owner, plan.agent),
@@ -130,17 +130,17 @@ class Execution:
                     "refuse", {"run": run_id, "reason": reason, "why": IN_DOUBT}
                 )
 
-    async def _refuse(self, watcher: "_Watcher", reason: DenialReason, why: str) -> Denied | None:
+    async def _refuse(self, start: "_Start", reason: DenialReason, why: str) -> Denied | None:
         """End a run of which nothing was started; ``None`` if another gateway has started it.
 
         That is for the store to say of what is not claimed here.
         """
-        run_id, claim = watcher.run_id, watcher.claim_on
+        run_id, claim = start.run_id, start.claim_on
         record: dict[str, object] = {"run": run_id, "reason": reason, "why": why}
-        if watcher.claimed:
+        if start.claimed:
             await self.deferred.append("refuse", record)
         ended = await self.deferred.end(run_id, lambda: claim.give_up(reason, why))
-        if not watcher.claimed:
+        if not start.claimed:
             if not ended:
                 return None
             await self.deferred.append("refuse", record)
@@ -154,9 +154,9 @@ class Execution:
         if await host.cancel(run_id):
             return True
         # A host may prepare for seconds before it knows the run.
-        watcher = self._watchers.get(run_id)
-        if watcher is None or watcher.cancel():
-            return watcher is not None
+        start = self._starts.get(run_id)
+        if start is None or start.cancel():
+            return start is not None
         return await host.cancel(run_id)  # it was claimed while the host looked
 
     async def tail(self, run_id: ApprovalId, plan: ExecPlan) -> LiveOutput | None:
@@ -177,8 +177,8 @@ def _nowhere(plan: ExecPlan) -> str:
 
 
 @dataclass(slots=True)
-class _Watcher:
-    """Handle a run's start: claim it, note its process, notify its session when it takes long."""
+class _Start:
+    """Claim a run, note its process, notify its session when it takes long (a ``RunStart``)."""
 
     execution: Execution
     run_id: ApprovalId

@@ -49,7 +49,9 @@ from core.planning.planner import Planner, Refusal
 from core.policy.judge.evaluate import denial_reason
 from core.ports import Journal
 from core.store import Store, approvals
+from core.store.approvals import idempotency
 from core.store.runs import runs
+from core.store.schema.records import RunDraft
 
 Begun = Callable[[ApprovalId], None]
 _QUEUE_BATCH = 32
@@ -192,8 +194,8 @@ class Gate:
         """Return the status of an earlier request that was made under the same key."""
         if request.request_key is None:
             return None
-        digest = runs.request_digest(request)
-        known = await self.store.read(runs.by_request_key, request.request_key, digest)
+        digest = idempotency.request_digest(request)
+        known = await self.store.read(idempotency.by_request_key, request.request_key, digest)
         return None if known is None else await self._waiters.status(known) or Running(known)
 
     async def _start(self, allowed: _Allowed, begun: Begun | None) -> Submission:
@@ -247,9 +249,9 @@ class Gate:
         return Denied(claim.draft.id, reason, evaluation.why)
 
     def _claim(self, request: ExecRequest, plan: ExecPlan, evaluation: Evaluation) -> NewRun:
-        key, digest = request.request_key, runs.request_digest(request)
+        key, digest = request.request_key, idempotency.request_digest(request)
         who, owner = request.requester, self.execution.owner
-        draft = runs.RunDraft(new_id(), plan, who, owner, request_key=key, request_digest=digest)
+        draft = RunDraft(new_id(), plan, who, owner, request_key=key, request_digest=digest)
         return NewRun(self.store, self.journal, draft, evaluation)
 
     async def _run(

@@ -14,7 +14,7 @@ from core.model.identity import AgentId, ApprovalId
 from core.model.result import ExecResult, Running, Submission
 from core.store import Store
 from core.store.engine.wakeups import wakeups
-from core.store.runs import runs
+from core.store.runs import outcomes
 from core.store.views import owners
 from core.store.views.status import status_of
 
@@ -124,7 +124,7 @@ class Waiters:
         if ended is not None:
             return ended, _LOOK_AGAIN_S
         try:
-            return await self._store.read(runs.outcome, run_id), _LOOK_AGAIN_S
+            return await self._store.read(outcomes.outcome, run_id), _LOOK_AGAIN_S
         except StoreError:
             return None, _LOOK_SOON_S
 

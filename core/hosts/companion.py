@@ -26,8 +26,8 @@ from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.model.result import Finished, LiveOutput, Output, OutputChunk
 from core.model.stdio import Capture
-from core.ports import RunWatcher, SpawnGuard
-from core.runner.claim import claim
+from core.ports import RunStart, SpawnGuard
+from core.runner.require_claim import require_claim
 from core.runner.runner import Runner
 
 _log = logging.getLogger(__name__)
@@ -51,7 +51,7 @@ class CompanionRunner:
     _there: dict[ApprovalId, Ordered | None] = field(default_factory=dict)
     _unwanted: set[ApprovalId] = field(default_factory=set)
 
-    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, start: RunStart) -> Finished:
         """Run a plan at the companion or here, and wait until it ends.
 
         Raises:
@@ -62,16 +62,16 @@ class CompanionRunner:
         """
         address = self.address()
         if address is None:
-            return await self.runner.run(run_id, plan, watcher)
+            return await self.runner.run(run_id, plan, start)
         if plan.stdio.capture is Capture.PTY:
             raise HostUnavailable("the companion runs commands without a terminal")
         absent = await self._absent(address)
         if not absent:
-            return await self._at(address, run_id, plan, watcher)
+            return await self._at(address, run_id, plan, start)
         if not self.unasked(plan):
             raise HostUnavailable(f"commands run at the companion, and it is missing: {absent}")
         _log.warning("run %s runs without the companion, by askFallback: %s", run_id, absent)
-        return await self.runner.run(run_id, plan, watcher)
+        return await self.runner.run(run_id, plan, start)
 
     async def _absent(self, address: CompanionAddress) -> str:
         """Return why no companion can run anything now, ``""`` if one can."""
@@ -82,14 +82,14 @@ class CompanionRunner:
         return "" if self.knows(peer) else "its listener was started by a run of Sayso, or is gone."
 
     async def _at(
-        self, address: CompanionAddress, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher
+        self, address: CompanionAddress, run_id: ApprovalId, plan: ExecPlan, start: RunStart
     ) -> Finished:
         """Claim, order the run, and wait for its ending; claimed here and recorded there, once."""
         self.guard.check(plan)
-        by = (await watcher.basis()).by
+        by = (await start.basis()).by
         self._there[run_id] = None
         try:
-            await claim(run_id, watcher)
+            await require_claim(run_id, start)
             order = RunOrder(id=run_id, digest=plan.digest, by=by, plan=plan)
             outcome = await self._ordered(address, order)
         finally:

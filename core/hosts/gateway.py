@@ -1,7 +1,6 @@
 """Run plans on the machine of the gateway itself."""
 
 from collections.abc import AsyncIterator
-from typing import Protocol
 
 from core.errors import HostUnavailable
 from core.isolation.agents.agents import Agents
@@ -11,24 +10,7 @@ from core.model.command import AgentPart, ExecPlan
 from core.model.identity import ApprovalId, Requester
 from core.model.policy import ExecHost
 from core.model.result import Finished, LiveOutput, OutputChunk
-from core.ports import RunWatcher
-
-
-class PlanRunner(Protocol):
-    """Runs plans: a runner, or one that passes them to the companion."""
-
-    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
-        """Run a plan to its end."""
-
-    async def cancel(self, run_id: ApprovalId) -> bool:
-        """End a running command; ``False`` if it does not run here."""
-
-    async def tail(self, run_id: ApprovalId) -> LiveOutput | None:
-        """Return what a running command printed last; ``None`` if that is not known here."""
-
-    def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
-        """Yield what a run prints, until its end."""
-
+from core.ports import PlanRunner, RunStart
 
 _OFF = (
     "it is bound to the user `{}`, and execution.runAsUnixUser is off, so nothing runs as another "
@@ -77,7 +59,7 @@ class GatewayHost:
         elif plan.run_as:
             await self._others(plan).pool.check(plan.run_as)
 
-    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, start: RunStart) -> Finished:
         """Verify the plan, claim, spawn and wait.
 
         Raises:
@@ -86,9 +68,9 @@ class GatewayHost:
             HostUnavailable: nothing can run as the plan's user.
         """
         if plan.part is not None:
-            return await self._of_part(plan.part).run(run_id, plan, watcher)
+            return await self._of_part(plan.part).run(run_id, plan, start)
         runner = self._others(plan).runner(plan.run_as) if plan.run_as else self._own
-        return await runner.run(run_id, plan, watcher)
+        return await runner.run(run_id, plan, start)
 
     async def cancel(self, run_id: ApprovalId) -> bool:
         """End a running command (TERM, grace, KILL); ``False`` if it does not run here."""

@@ -46,8 +46,8 @@ from core.nodes.link import LinkLost
 from core.nodes.questions import Questions
 from core.nodes.selection import NoNode, select
 from core.planning.planner import Refusal
-from core.ports import RunWatcher
-from core.runner.claim import claim
+from core.ports import RunStart
+from core.runner.require_claim import require_claim
 from core.trust.identity import SigningKey, key_id
 from core.trust.ids import new_id
 from core.trust.passkeys import PasskeyProof
@@ -131,7 +131,7 @@ class NodeHost:
         """
         self._connection(plan)
 
-    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, start: RunStart) -> Finished:
         """Claim, order the run, and wait for its ending, however long the node is away.
 
         Raises:
@@ -141,8 +141,8 @@ class NodeHost:
             CancelledFirst: it was cancelled while it was being claimed; nothing ran.
         """
         self._connection(plan)
-        basis = await watcher.basis()
-        await claim(run_id, watcher)
+        basis = await start.basis()
+        await require_claim(run_id, start)
         connection = self._connection(plan)  # it may be a different one by now
         node_id = connection.node.id
         with self._orders.waiting(run_id, node_id, connection.session) as ordered:

@@ -82,7 +82,7 @@ class Member:
     file: NodeFile
     key: SigningKey
     work: Work
-    say: Callable[[str], None] = _warn
+    say: Callable[[str], None]
     backoff: Backoff = field(default_factory=Backoff)
     caps: tuple[str, ...] = ()
 

@@ -68,7 +68,7 @@ class Inline:
     scripts: tuple[tuple[str, Profile], ...]
     starters: tuple[tuple[str, Starter], ...]
     modes: frozenset[str] | None
-    leading: tuple[str, ...] = ()
+    leading: tuple[str, ...]
 
     def problem(self, arguments: Sequence[str]) -> str | None:
         """Name the argument that carries code or a program to run, ``None`` if there is none."""

@@ -7,7 +7,7 @@
     pool         keeps the launcher alive and a few supervisors warm
     link         the gateway's end of one supervisor
     job          an opened plan → the job that a supervisor runs;  result  its report → the result
-    claim        the claim of a run, or why nothing of it ran
+    require_claim  the claim of a run, or why nothing of it ran
     concurrency  how many runs there are at a time;  limits  what one may use
     enclosure    what a sandbox puts around the commands of a run
     active_run   how far a run is;  live_output  what it prints while it lasts

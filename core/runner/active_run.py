@@ -28,9 +28,9 @@ class Progress:
     are those that its supervisor expects of its files, by path.
     """
 
-    enclosure: Enclosure | None = None
-    own: bool = False
-    private: Private | None = None
+    enclosure: Enclosure | None
+    own: bool
+    private: Private | None
     apart: bool = False
     began: float = field(default_factory=time.monotonic)
     link: Link | None = None

@@ -112,19 +112,13 @@ def _names(file: PinnedFile, command: PlannedCommand) -> list[str]:
     if not (is_replaceable(file.path) or is_replaceable(file.realpath)):
         return []
     names = [file.path, file.realpath]
-    for path, real in _links(command):
+    for path, real in (link for one in command.all_of_it for link in one.links):
         names += [
             path + name.removeprefix(real)
             for name in names[:2]
             if real != UNKNOWN_LEAD and (name == real or name.startswith(f"{real}/"))
         ]
     return list(dict.fromkeys(names))
-
-
-def _links(command: PlannedCommand) -> Iterator[tuple[str, str]]:
-    yield from command.links
-    for one in command.inner:
-        yield from _links(one)
 
 
 _ERRORS = {ErrorTo.RUN: ERROR, ErrorTo.OUTPUT: OUTPUT, ErrorTo.NULL: NULL}

@@ -24,7 +24,7 @@ def end_orphan(
 
     Processes of another user are left to an executor of that user.
 
-    ``pid``, ``pgid`` and ``start_ticks`` are as passed to ``RunWatcher.identified``, ``boot_id``
+    ``pid``, ``pgid`` and ``start_ticks`` are as passed to ``RunStart.identified``, ``boot_id``
     the kernel's of that time; if one is unknown, only the mark of the run identifies its
     processes.
     """

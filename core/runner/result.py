@@ -28,7 +28,7 @@ _OPTIONAL = frozenset({"exit_code", "signal", "tail"})
 _LARGEST = 2**53
 
 
-def _is_one(value: object, kind: type, *, optional: bool = False) -> bool:
+def _is_one(value: object, kind: type, *, optional: bool) -> bool:
     """Return whether a field has its type; no number is larger than the store takes."""
     if value is None:
         return optional

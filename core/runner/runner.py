@@ -11,15 +11,15 @@ from core.model.identity import ApprovalId
 from core.model.result import Finished, LiveOutput, OutputChunk
 from core.planning.direct_exec import as_started
 from core.planning.verify import is_warm, recheck, verify, warm
-from core.ports import RunWatcher, SpawnGuard
+from core.ports import RunStart, SpawnGuard
 from core.runner.active_run import Progress
-from core.runner.claim import cancelled, claim
 from core.runner.concurrency import StartOrder, Turns
 from core.runner.enclosure import Enclosure, enclose
 from core.runner.job import equipped, job_of
 from core.runner.limits import Limits
 from core.runner.link import Link
 from core.runner.pool import Pool
+from core.runner.require_claim import cancelled, require_claim
 from core.runner.result import failure, finished, unseen
 from core.runner.supervisor.protocol import Ended, Job, Next, Private
 from core.runner.supply import Order, Supply
@@ -135,7 +135,7 @@ class Runner:
         self,
         run_id: ApprovalId,
         plan: ExecPlan,
-        watcher: RunWatcher,
+        start: RunStart,
         enclosure: Enclosure | None = None,
         *,
         private: Private | None = None,
@@ -164,9 +164,9 @@ class Runner:
                     raise cancelled(run_id)
                 if not is_warm(plan):
                     await asyncio.to_thread(warm, plan)
-                link = await self._start(run_id, plan, watcher, run)
+                link = await self._start(run_id, plan, start, run)
                 try:
-                    return await self._ended(run_id, plan, watcher, run, link)
+                    return await self._ended(run_id, plan, start, run, link)
                 finally:
                     # After the result is out: closing wakes the supervisor, ordering the launcher.
                     asyncio.get_running_loop().call_soon(self._release, run, link)
@@ -182,7 +182,7 @@ class Runner:
             self._pool.discard(link)
 
     async def _start(
-        self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher, run: Progress
+        self, run_id: ApprovalId, plan: ExecPlan, start: RunStart, run: Progress
     ) -> Link:
         """Pass a verified and claimed plan to a supervisor, which is unused until then."""
         with verify(plan) as opened:
@@ -198,7 +198,7 @@ class Runner:
             try:
                 if self._guard is not None and not run.own:
                     self._guard.check(plan)
-                await claim(run_id, watcher, run.unwanted)
+                await require_claim(run_id, start, run.unwanted)
             except BaseException:
                 self._pool.put_back(link)
                 raise
@@ -234,11 +234,11 @@ class Runner:
         raise SpawnError("no supervisor took the job")
 
     async def _ended(
-        self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher, run: Progress, link: Link
+        self, run_id: ApprovalId, plan: ExecPlan, start: RunStart, run: Progress, link: Link
     ) -> Finished:
         """Return how a run ended; unseen where its supervisor, another user's, sends nonsense."""
         try:
-            return await self._follow(run_id, plan, watcher, run, link)
+            return await self._follow(run_id, plan, start, run, link)
         except _NOT_A_REPORT:
             _log.exception("the supervisor of run %s sent what none sends; it is ended", run_id)
         run.fit = False
@@ -246,16 +246,16 @@ class Runner:
         return replace(done, cancelled=run.cancelled)
 
     async def _follow(
-        self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher, run: Progress, link: Link
+        self, run_id: ApprovalId, plan: ExecPlan, start: RunStart, run: Progress, link: Link
     ) -> Finished:
         """Listen to the supervisor until the run has ended."""
         timed_out = False
         try:
             async with asyncio.timeout(plan.timeout_ms / 1000 + self._end_s) as run.patience:
                 self._hurry(run)
-                ended = await self._listen(plan, watcher, run, link)
+                ended = await self._listen(plan, start, run, link)
         except TimeoutError:
-            ended = await self._late(plan, watcher, run, link)
+            ended = await self._late(plan, start, run, link)
             if ended is None:
                 self._pool.kill(link.pid)
                 timed_out = not run.cancelled
@@ -271,7 +271,7 @@ class Runner:
         return replace(done, cancelled=run.cancelled)
 
     async def _late(
-        self, plan: ExecPlan, watcher: RunWatcher, run: Progress, link: Link
+        self, plan: ExecPlan, start: RunStart, run: Progress, link: Link
     ) -> Ended | None:
         """Return the end that came while this process was stopped or blocked, ``None`` without one.
 
@@ -279,12 +279,12 @@ class Runner:
         """
         try:
             async with asyncio.timeout(_LATE_S):
-                return await self._listen(plan, watcher, run, link)
+                return await self._listen(plan, start, run, link)
         except TimeoutError:
             return None
 
     async def _listen(
-        self, plan: ExecPlan, watcher: RunWatcher, run: Progress, link: Link
+        self, plan: ExecPlan, start: RunStart, run: Progress, link: Link
     ) -> Ended | None:
         while (report := await link.receive()) is not None:
             if "failed" in report:
@@ -299,7 +299,7 @@ class Runner:
                 await _bind_again(plan, report["next"], run, link)
                 continue
             leader = report["started"]
-            await watcher.identified(leader["pid"], leader["pgid"], leader["start_ticks"])
+            await start.identified(leader["pid"], leader["pgid"], leader["start_ticks"])
         return None
 
 

@@ -17,153 +17,48 @@ files and milliseconds behind ``…_ms`` properties. Reading files and the envir
     http            `http`
 """
 
-from pydantic import Field
-
 from core.model.identity import AgentId
 from core.model.policy import PolicyLayer
-from core.settings.approvals import (
-    ApprovalsExecSection,
-    ApprovalsSection,
-    AskStep,
-    ForwardMode,
-    LocalAccounts,
-    LocalApprovers,
-    TargetEntry,
-    ThreadMode,
-)
-from core.settings.base import (
-    Days,
-    PlatformId,
-    Seconds,
-    Section,
-    Word,
-    Words,
-    host_and_port,
-    listen_address,
-    milliseconds,
-)
-from core.settings.execution import (
-    DEFAULT_SEARCH_PATH,
-    AgentEntry,
-    AgentExecSection,
-    AgentsSection,
-    AgentToolsSection,
-    ExecSection,
-    ToolsSection,
-)
+from core.settings.approvals import ApprovalsSection
+from core.settings.base import Section, section
+from core.settings.execution import AgentsSection, ToolsSection
 from core.settings.gateway import (
     AuditSection,
     IntakeSection,
     LoggingSection,
-    LogLevel,
     NodeSection,
     NodesSection,
     ProofSection,
     RemoteSection,
     StoreSection,
-    UnixUserSection,
 )
 from core.settings.http import HttpSection
-from core.settings.isolation import ExecutionSection, ExecutorUserSection, SecretsSection
-from core.settings.quiet_hours import QuietHoursSection
+from core.settings.isolation import ExecutionSection, SecretsSection
 from core.settings.rules import SkillsSection
-from core.settings.sandbox import SandboxBackend, SandboxSection
-from core.settings.session_filter import session_filter
-
-__all__ = [
-    "DEFAULT_SEARCH_PATH",
-    "AgentEntry",
-    "AgentExecSection",
-    "AgentToolsSection",
-    "AgentsSection",
-    "ApprovalsExecSection",
-    "ApprovalsSection",
-    "AskStep",
-    "AuditSection",
-    "CoreSettings",
-    "Days",
-    "ExecSection",
-    "ExecutionSection",
-    "ExecutorUserSection",
-    "ForwardMode",
-    "HttpSection",
-    "IntakeSection",
-    "LocalAccounts",
-    "LocalApprovers",
-    "LogLevel",
-    "LoggingSection",
-    "NodeSection",
-    "NodesSection",
-    "PlatformId",
-    "ProofSection",
-    "QuietHoursSection",
-    "RemoteSection",
-    "SandboxBackend",
-    "SandboxSection",
-    "Seconds",
-    "SecretsSection",
-    "Section",
-    "SkillsSection",
-    "StoreSection",
-    "TargetEntry",
-    "ThreadMode",
-    "ToolsSection",
-    "UnixUserSection",
-    "Word",
-    "Words",
-    "host_and_port",
-    "listen_address",
-    "milliseconds",
-    "session_filter",
-]
+from core.settings.sandbox import SandboxSection
 
 
 class CoreSettings(Section):
     """All of core's sections; ``bot.settings`` adds the channels and the home folder."""
 
-    tools: ToolsSection = Field(
-        default_factory=ToolsSection, description="the tools that agents may use"
+    tools: ToolsSection = section(ToolsSection, "the tools that agents may use")
+    agents: AgentsSection = section(AgentsSection, "settings of single agents")
+    approvals: ApprovalsSection = section(ApprovalsSection, "how people are asked")
+    skills: SkillsSection = section(SkillsSection, "the programs of agents' skills")
+    http: HttpSection = section(HttpSection, "the API over HTTP and WebSocket")
+    intake: IntakeSection = section(IntakeSection, "other users of this machine who may ask")
+    proof: ProofSection = section(ProofSection, "gate proofs: tests that nothing bypasses the gate")
+    remote: RemoteSection = section(RemoteSection, "exec for other machines' agents")
+    node: NodeSection = section(NodeSection, "this machine as a node of another gateway")
+    nodes: NodesSection = section(NodesSection, "other machines that take whole requests")
+    execution: ExecutionSection = section(
+        ExecutionSection, "who commands of the host gateway run as"
     )
-    agents: AgentsSection = Field(
-        default_factory=AgentsSection, description="settings of single agents"
-    )
-    approvals: ApprovalsSection = Field(
-        default_factory=ApprovalsSection, description="how people are asked"
-    )
-    skills: SkillsSection = Field(
-        default_factory=SkillsSection, description="the programs of agents' skills"
-    )
-    http: HttpSection = Field(
-        default_factory=HttpSection, description="the API over HTTP and WebSocket"
-    )
-    intake: IntakeSection = Field(
-        default_factory=IntakeSection, description="other users of this machine who may ask"
-    )
-    proof: ProofSection = Field(
-        default_factory=ProofSection,
-        description="gate proofs: tests that nothing bypasses the gate",
-    )
-    remote: RemoteSection = Field(
-        default_factory=RemoteSection, description="exec for other machines' agents"
-    )
-    node: NodeSection = Field(
-        default_factory=NodeSection, description="this machine as a node of another gateway"
-    )
-    nodes: NodesSection = Field(
-        default_factory=NodesSection, description="other machines that take whole requests"
-    )
-    execution: ExecutionSection = Field(
-        default_factory=ExecutionSection, description="who commands of the host gateway run as"
-    )
-    secrets: SecretsSection = Field(
-        default_factory=SecretsSection, description="what agents need and never hold"
-    )
-    sandbox: SandboxSection = Field(
-        default_factory=SandboxSection, description="settings of the sandbox host"
-    )
-    store: StoreSection = Field(default_factory=StoreSection, description="where state is stored")
-    audit: AuditSection = Field(default_factory=AuditSection, description="the journal")
-    logging: LoggingSection = Field(default_factory=LoggingSection, description="the gateway's log")
+    secrets: SecretsSection = section(SecretsSection, "what agents need and never hold")
+    sandbox: SandboxSection = section(SandboxSection, "settings of the sandbox host")
+    store: StoreSection = section(StoreSection, "where state is stored")
+    audit: AuditSection = section(AuditSection, "the journal")
+    logging: LoggingSection = section(LoggingSection, "the gateway's log")
 
     def exec_layers(self, agent: AgentId) -> tuple[PolicyLayer, ...]:
         """Return the agent's layer, if it has one, then the global one: first set wins (S0)."""

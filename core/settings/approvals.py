@@ -8,7 +8,16 @@ from pydantic import AfterValidator, Field, model_validator
 
 from core.model.identity import Target
 from core.model.pending_limits import DEFAULT_LIMITS, PendingLimits
-from core.settings.base import Days, PlatformId, Seconds, Section, Word, Words, milliseconds
+from core.settings.base import (
+    Days,
+    PlatformId,
+    Seconds,
+    Section,
+    Word,
+    Words,
+    milliseconds,
+    section,
+)
 from core.settings.quiet_hours import QuietHoursSection, Zone
 from core.settings.session_filter import session_filter
 
@@ -129,12 +138,8 @@ class TierSection(Section):
 class TiersSection(Section):
     """``approvals.exec.tiers``: risk tiers: stricter terms for riskier commands."""
 
-    elevated: TierSection = Field(
-        default_factory=TierSection, description="questions by rules of the tier elevated"
-    )
-    critical: TierSection = Field(
-        default_factory=TierSection, description="questions by rules of the tier critical"
-    )
+    elevated: TierSection = section(TierSection, "questions by rules of the tier elevated")
+    critical: TierSection = section(TierSection, "questions by rules of the tier critical")
 
 
 Waiting = Annotated[int, Field(ge=1, le=100_000)]
@@ -230,18 +235,12 @@ class ApprovalsExecSection(Section):
         description="days that a grant, or an entry of exec-approvals.json, counts without being "
         "used; null: they always count",
     )
-    tiers: TiersSection = Field(
-        default_factory=TiersSection, description="risk tiers: stricter terms for riskier commands"
-    )
-    pending: PendingSection = Field(
-        default_factory=PendingSection, description="limits on pending approvals"
-    )
+    tiers: TiersSection = section(TiersSection, "risk tiers: stricter terms for riskier commands")
+    pending: PendingSection = section(PendingSection, "limits on pending approvals")
     quiet_hours: QuietHoursSection | None = Field(
         default=None, description="hours in which only steps with wake are asked; null: none"
     )
-    suggest: SuggestSection = Field(
-        default_factory=SuggestSection, description="the weekly report on the cost of prompts"
-    )
+    suggest: SuggestSection = section(SuggestSection, "the weekly report on the cost of prompts")
     zone: Zone = Field(
         default="UTC",
         description="the time zone of the times on prompts, such as Europe/Berlin; Discord shows "
@@ -271,9 +270,7 @@ class ApprovalsExecSection(Section):
 class ApprovalsSection(Section):
     """``approvals``: what people are asked."""
 
-    exec: ApprovalsExecSection = Field(
-        default_factory=ApprovalsExecSection, description="approvals of commands"
-    )
+    exec: ApprovalsExecSection = section(ApprovalsExecSection, "approvals of commands")
 
 
 class LocalApprovers(Section):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -30,6 +30,9 @@ class Section(BaseModel):
         allow_inf_nan=False,
         hide_input_in_errors=True,
     )
+
+
+S = TypeVar("S", bound=Section)
 
 
 def _plain(text: str) -> str:
@@ -79,6 +82,11 @@ FallbackWord = Annotated[AskFallback, Field(strict=False)]
 """An ``AskFallback``, written as its word."""
 TrustWord = Annotated[Trust, Field(strict=False)]
 """A ``Trust``, written as its word."""
+
+
+def section(kind: type[S], description: str) -> S:
+    """Return the field of a section that has its defaults if the file leaves it out."""
+    return Field(default_factory=kind, description=description)
 
 
 def written_out(value: object) -> object:

@@ -28,6 +28,7 @@ from core.settings.base import (
     Word,
     Words,
     milliseconds,
+    section,
 )
 from core.settings.isolation import RuntimeSection
 from core.settings.rules import CapabilitiesSection, OptionSets, RootEntry, Rules
@@ -160,27 +161,21 @@ class ElevatedSection(Section):
 class ToolsSection(Section):
     """``tools``: the tools that agents may use."""
 
-    exec: ExecSection = Field(default_factory=ExecSection, description="running commands")
-    elevated: ElevatedSection = Field(
-        default_factory=ElevatedSection, description="full access for one chat session"
-    )
+    exec: ExecSection = section(ExecSection, "running commands")
+    elevated: ElevatedSection = section(ElevatedSection, "full access for one chat session")
 
 
 class AgentToolsSection(Section):
     """``agents.list[].tools``: one agent's tools."""
 
-    exec: AgentExecSection = Field(
-        default_factory=AgentExecSection, description="overrides of tools.exec"
-    )
+    exec: AgentExecSection = section(AgentExecSection, "overrides of tools.exec")
 
 
 class AgentEntry(Section):
     """``agents.list[]``: one agent."""
 
     id: AgentId = Field(description="the agent's name, as requests give it")
-    tools: AgentToolsSection = Field(
-        default_factory=AgentToolsSection, description="overrides of tools"
-    )
+    tools: AgentToolsSection = section(AgentToolsSection, "overrides of tools")
     capabilities: CapabilitiesSection | None = Field(
         default=None,
         description="the only tools and files of this agent; null: no such limits",

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from core.model.access import PEOPLES_SCOPES, Scope
 from core.model.address import Address
-from core.settings.base import AbsolutePath, Days, Seconds, Section, Word, Words
+from core.settings.base import AbsolutePath, Days, Seconds, Section, Word, Words, section
 
 _LARGEST_UID = (1 << 32) - 2
 _QUARTER_OF_AN_HOUR = 900
@@ -189,9 +189,7 @@ class AuditSection(Section):
     path: Word | None = Field(
         default=None, description="the journal's file; null: audit.jsonl in $SAYSO_HOME"
     )
-    rotate: RotateSection = Field(
-        default_factory=RotateSection, description="when a new segment of the journal is begun"
-    )
+    rotate: RotateSection = section(RotateSection, "when a new segment of the journal is begun")
 
 
 class LogLevel(StrEnum):

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from core.settings.base import Seconds, Section, Word, host_and_port
+from core.settings.base import Seconds, Section, Word, host_and_port, section
 
 _LISTEN = re.compile(r"(?P<host>[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>\d{1,5})")
 _HIGHEST_PORT = 65_535
@@ -142,12 +142,8 @@ class HttpSection(Section):
     access_log: bool = Field(
         default=True, description="log each request: who, route, status, milliseconds"
     )
-    limits: HttpLimitsSection = Field(
-        default_factory=HttpLimitsSection, description="limits on clients"
-    )
-    push: HttpPushSection = Field(
-        default_factory=HttpPushSection, description="notifications by web push"
-    )
+    limits: HttpLimitsSection = section(HttpLimitsSection, "limits on clients")
+    push: HttpPushSection = section(HttpPushSection, "notifications by web push")
 
     @property
     def address(self) -> tuple[str, int]:

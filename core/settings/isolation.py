@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from core.settings.base import AbsolutePath, Section, Word, Words
+from core.settings.base import AbsolutePath, Section, Word, Words, section
 
 DEFAULT_USER = "sayso_executor"
 LOGIN_NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
@@ -213,16 +213,15 @@ class ExecutionSection(Section):
     users: Annotated[tuple[ExecutorUserSection, ...], Field(strict=False)] = Field(
         default=(), description="agents and people with a Unix user of their own"
     )
-    executor_pool: ExecutorPoolSection = Field(
-        default_factory=ExecutorPoolSection, description="how many executors there are"
+    executor_pool: ExecutorPoolSection = section(
+        ExecutorPoolSection, "how many executors there are"
     )
-    ipc: IpcSection = Field(default_factory=IpcSection, description="between gateway and executors")
-    session_tokens: SessionTokensSection = Field(
-        default_factory=SessionTokensSection,
-        description="what an executor shows that it serves a request",
+    ipc: IpcSection = section(IpcSection, "between gateway and executors")
+    session_tokens: SessionTokensSection = section(
+        SessionTokensSection, "what an executor shows that it serves a request"
     )
-    terminals: TerminalsSection = Field(
-        default_factory=TerminalsSection, description="shells of other Unix users, for people"
+    terminals: TerminalsSection = section(
+        TerminalsSection, "shells of other Unix users, for people"
     )
     debug: bool = Field(default=False, description="log every call between gateway and executors")
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from core.model.decision import Tier
-from core.settings.base import Section, Word, Words
+from core.settings.base import Section, Word, Words, section
 
 _ROOT_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ROOT_PATH = re.compile(r"~|~?(?:/(?!\.{1,2}(?:/|\Z))[^/]+)+|/")
@@ -124,9 +124,7 @@ class RuleSection(Section):
         default=Tier.ROUTINE,
         description="the risk tier: routine, elevated or critical",
     )
-    examples: ExamplesSection = Field(
-        default_factory=ExamplesSection, description="vectors that must match, and must not"
-    )
+    examples: ExamplesSection = section(ExamplesSection, "vectors that must match, and must not")
 
 
 Rules = Annotated[tuple[RuleSection, ...], Field(strict=False)]
@@ -150,9 +148,7 @@ class CapabilitiesSection(Section):
     tools: Words = Field(
         default=(), description="the tools that are granted; without Exec no command runs"
     )
-    files: FileGrantsSection = Field(
-        default_factory=FileGrantsSection, description="the folders that commands may name"
-    )
+    files: FileGrantsSection = section(FileGrantsSection, "the folders that commands may name")
 
 
 class SkillsSection(Section):

@@ -16,14 +16,13 @@ _POSTGRES: Final = ("postgresql://", "postgres://")
 async def open_store(
     url: str,
     clock: Callable[[], int] | None = None,
-    steady: Callable[[], int] | None = None,
     journal: str | None = None,
 ) -> Store:
     """Open ``sqlite:///absolute/path.db`` or ``postgresql://…``, created and migrated as needed.
 
-    ``clock`` (epoch ms) and ``steady`` (ms, never set) replace the machine's clocks on SQLite;
-    with ``clock`` alone, time is only what it says, but still never goes back. PostgreSQL's clock
-    is the database's own. ``journal`` is the id of the journal that records what is stored.
+    ``clock`` (epoch ms) replaces the machine's clocks on SQLite: time is only what it says, but
+    still never goes back. PostgreSQL's clock is the database's own. ``journal`` is the id of the
+    journal that records what is stored.
 
     Raises:
         AnotherGateway: a running gateway holds the SQLite file.
@@ -31,7 +30,8 @@ async def open_store(
         StoreFull: there is no room to create it.
     """
     if url.startswith(_SQLITE):
-        return await open_sqlite(_path(url), _clock(clock, steady), journal)
+        time = HighWater(name=steady_name()) if clock is None else HighWater(clock, clock)
+        return await open_sqlite(_path(url), time, journal)
     if not url.startswith(_POSTGRES):
         raise StoreError(
             "store.url must begin with sqlite:/// or postgresql://. Fix store.url in the "
@@ -47,9 +47,3 @@ async def open_store(
 def _path(url: str) -> Path:
     # Three slashes or four: the path is absolute either way, because a gateway has no "here".
     return Path("/" + url.removeprefix(_SQLITE).lstrip("/"))
-
-
-def _clock(clock: Callable[[], int] | None, steady: Callable[[], int] | None) -> HighWater:
-    if clock is None:
-        return HighWater(name=steady_name()) if steady is None else HighWater(steady=steady)
-    return HighWater(clock, steady or clock)

@@ -16,7 +16,7 @@ import pytest
 from core.runner import pool
 from core.runner.runner import Runner
 from tests.faults.swaps import UNPROTECTED
-from tests.support.runs import Watcher, new_run, planned, request, running
+from tests.support.runs import Start, new_run, planned, request, running
 
 ROUNDS = int(os.environ.get("SAYSO_DELIVERY_ROUNDS", "60"))
 GOAL = 1.3
@@ -29,7 +29,7 @@ async def run(runner: Runner, script: Path) -> float:
     """Return the seconds that a bound plan takes from verifying to its result."""
     plan = planned(request(argv=(PYTHON, str(script)), cwd=script.parent))
     start = time.perf_counter()
-    done = await runner.run(new_run(), plan, Watcher())
+    done = await runner.run(new_run(), plan, Start())
     elapsed = time.perf_counter() - start
     assert done.output.text == "done\n", done
     return elapsed

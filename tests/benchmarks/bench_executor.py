@@ -20,7 +20,7 @@ from bot.executor_setup.archive import interpreter
 from core.isolation.upkeep import Options
 from core.runner.runner import Runner
 from tests.support.executors import BUILD, USER, executors
-from tests.support.runs import Watcher, new_run, planned, request, running
+from tests.support.runs import Start, new_run, planned, request, running
 from tests.support.waiting import until
 
 STARTS, CALLS, RUNS = 40, 2000, 30
@@ -153,8 +153,8 @@ async def timed(runner: Runner) -> tuple[float, float]:
     plan = planned(request(argv=("/usr/bin/sleep", "0.2")))
     claimed = [0.0]
     begin = time.perf_counter()
-    watcher = Watcher(before_claim=lambda: claimed.append(time.perf_counter()))
-    done = await runner.run(new_run(), plan, watcher)
+    start = Start(before_claim=lambda: claimed.append(time.perf_counter()))
+    done = await runner.run(new_run(), plan, start)
     assert done.exit_code == 0
     end = time.perf_counter()
     return end - begin, end - claimed[-1]

@@ -14,7 +14,7 @@ import pytest
 
 from core.runner.runner import Runner
 from tests.benchmarks.bench_spawn import say
-from tests.support.runs import Watcher, new_run, planned, request, running
+from tests.support.runs import Start, new_run, planned, request, running
 
 RUNS = 64
 FIRST_MS, STEP_MS = 1500, 10
@@ -54,9 +54,9 @@ def bare_sleepers() -> float:
 async def ended(runner: Runner, timeout_ms: int) -> tuple[float, float]:
     """Return how long (ms) a run waits for its start, and how late its end is then reported."""
     plan = planned(request(argv=SLEEP, timeout_ms=timeout_ms))
-    watcher, began = Watcher(), time.perf_counter()
-    task = asyncio.create_task(runner.run(new_run(), plan, watcher))
-    await watcher.started.wait()
+    start, began = Start(), time.perf_counter()
+    task = asyncio.create_task(runner.run(new_run(), plan, start))
+    await start.started.wait()
     started = time.perf_counter()
     done = await task
     assert (done.timed_out, done.signal) == (True, 15)
@@ -92,7 +92,7 @@ async def test_ends_in_time(capsys: pytest.CaptureFixture[str]) -> None:
     plan = planned(request(argv=("/usr/bin/sleep", "0.5"), timeout_ms=5000))
     async with running() as runner:
         began = time.perf_counter()
-        done = await asyncio.gather(*(runner.run(new_run(), plan, Watcher()) for _ in range(RUNS)))
+        done = await asyncio.gather(*(runner.run(new_run(), plan, Start()) for _ in range(RUNS)))
         elapsed = time.perf_counter() - began
     bare = await asyncio.to_thread(bare_sleepers)
     say(

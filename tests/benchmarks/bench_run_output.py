@@ -18,7 +18,7 @@ from core.runner.runner import Runner
 from tests.benchmarks.bench_spawn import say
 from tests.support.memory_use import peak_kb
 from tests.support.pace import slowness
-from tests.support.runs import Watcher, new_run, planned, request, running
+from tests.support.runs import Start, new_run, planned, request, running
 
 BYTES = 1_000_000_000
 ROUNDS = 3
@@ -46,14 +46,14 @@ def floor() -> float:
 
 async def drained(runner: Runner, stdio: Stdio) -> tuple[float, int]:
     """Return the seconds that a run takes, and its supervisor's peak memory (KiB)."""
-    watcher, peak = Watcher(), 0
+    run_start, peak = Start(), 0
     plan = planned(request(argv=HEAD, stdio=stdio))
     start = time.perf_counter()
-    task = asyncio.create_task(runner.run(new_run(), plan, watcher))
-    await watcher.started.wait()
-    assert watcher.identity is not None
+    task = asyncio.create_task(runner.run(new_run(), plan, run_start))
+    await run_start.started.wait()
+    assert run_start.identity is not None
     while not task.done():
-        peak = max(peak, peak_kb(watcher.identity[0]))
+        peak = max(peak, peak_kb(run_start.identity[0]))
         await asyncio.sleep(0.02)
     done = await task
     elapsed = time.perf_counter() - start

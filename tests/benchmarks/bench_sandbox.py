@@ -17,7 +17,7 @@ import pytest
 
 from core.hosts.sandbox.backends.bubblewrap import Bubblewrap
 from core.hosts.sandbox.filesystem.layout import places_of
-from tests.support.runs import Watcher, new_run
+from tests.support.runs import Start, new_run
 from tests.support.sandbox import HomeBeside, bwrap, over, places_for, sandbox
 
 ROUNDS = int(os.environ.get("SAYSO_SANDBOX_ROUNDS", "60"))
@@ -51,7 +51,7 @@ async def inside(house: HomeBeside, folder: Path) -> float:
     """Return the seconds that a plan takes in the sandbox, from verifying to its result."""
     plan = house.plan(TRUE, folder)
     start = time.perf_counter()
-    done = await house.host.run(new_run(), plan, Watcher())
+    done = await house.host.run(new_run(), plan, Start())
     elapsed = time.perf_counter() - start
     assert done.exit_code == 0, done
     return elapsed

@@ -15,7 +15,7 @@ import pytest
 from core.planning.planner import Planner
 from core.runner.runner import Runner
 from tests.support.pace import Pace
-from tests.support.runs import POLICY, Watcher, new_run, planned, request, running
+from tests.support.runs import POLICY, Start, new_run, planned, request, running
 
 ROUNDS = 250
 GOAL = 2.5
@@ -35,7 +35,7 @@ async def ours(runner: Runner) -> float:
     """Return the seconds that a bound plan takes from verifying to its result."""
     plan = planned(request(argv=("/usr/bin/true",)))
     start = time.perf_counter()
-    done = await runner.run(new_run(), plan, Watcher())
+    done = await runner.run(new_run(), plan, Start())
     elapsed = time.perf_counter() - start
     assert done.exit_code == 0
     return elapsed

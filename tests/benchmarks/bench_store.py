@@ -18,7 +18,7 @@ from sqlalchemy import Connection, insert, select
 from core.model.identity import ApprovalId
 from core.store import Store, approvals, open_store, outbox
 from core.store.engine.clock import now_ms
-from core.store.runs import runs
+from core.store.runs import recovery, runs
 from core.store.schema.tables import approvals as approvals_table
 from core.store.schema.tables import outbox as outbox_table
 from tests.support.store_records import ALICE, HALF_HOUR, ONCE, draft, finished, new_id, run_draft
@@ -144,7 +144,7 @@ async def _start_up(folder: Path) -> list[Figure]:
     before = _resident_mb()
     begun = time.perf_counter()
     store = await open_store(url)
-    await store.write(runs.recover, "boot-2")
+    await store.write(recovery.recover, "boot-2")
     await store.write(outbox.reconcile)
     await store.read(approvals.next_wake)
     ready = (time.perf_counter() - begun) * 1000

@@ -21,7 +21,7 @@ from tests.browser.playwright_page import browser, tab
 from tests.support.api_gateway import ApiGateway, api_gateway
 from tests.support.page_node import PagedNode, paged_node
 from tests.support.ports import free_port
-from tests.support.runs import Watcher, new_run
+from tests.support.runs import Start, new_run
 from tests.support.waiting import wait_until
 
 MKDIR = {"match": {"argv": ["mkdir", "<PATH>"]}, "decide": "ask", "tier": "critical", "reason": "x"}
@@ -55,7 +55,7 @@ class Journey:
         assert host is not None
         people = Basis(AllowedBy.PEOPLE, ("api:ana",), signed)
         with pytest.raises(HostUnavailable) as refused:
-            self.home.do(host.run(run, found.plan, Watcher(why=people)))
+            self.home.do(host.run(run, found.plan, Start(why=people)))
         return str(refused.value)
 
     def kept(self, asked: str) -> tuple[str, ...]:

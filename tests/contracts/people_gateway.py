@@ -27,7 +27,7 @@ from core.approvals.routing.forwarding import EscalationStep, Forwarding
 from core.approvals.routing.principals import Listing
 from core.gate.gate import Gate
 from core.model.identity import Target
-from core.settings import ForwardMode
+from core.settings.approvals import ForwardMode
 from tests.contracts.channel_setup import PeopleSetup
 from tests.contracts.people_prompts import PeopleGateway, end, until
 from tests.contracts.simultaneous_answers import Meeting

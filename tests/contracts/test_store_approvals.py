@@ -10,8 +10,8 @@ from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.model.result import Denied, Finished, Output
 from core.store import approvals, outbox
-from core.store.approvals import history_rows
-from core.store.runs import runs
+from core.store.approvals import history_rows, idempotency
+from core.store.runs import outcomes, runs
 from core.store.schema.records import HistoryRow
 from core.store.sessions import events
 from core.store.views import references
@@ -50,7 +50,7 @@ async def test_a_known_request_key_returns_its_approval(bench: OpenStore) -> Non
     second = await bench.store.write(approvals.create, draft(key="k1"))
     assert (second.fresh, second.approval) == (False, first.approval)
     assert len(await bench.store.write(outbox.claim, 10, 1000, ("telegram",))) == 1
-    assert await bench.store.read(runs.by_request_key, "k1") == first.approval.id
+    assert await bench.store.read(idempotency.by_request_key, "k1") == first.approval.id
 
 
 async def test_a_taken_code_is_refused_and_leaves_nothing(bench: OpenStore) -> None:
@@ -60,7 +60,7 @@ async def test_a_taken_code_is_refused_and_leaves_nothing(bench: OpenStore) -> N
     with pytest.raises(approvals.CodeTaken):
         await bench.store.write(approvals.create, draft(twin, key="k2"))
     assert await bench.store.read(approvals.get, twin) is None
-    assert await bench.store.read(runs.by_request_key, "k2") is None
+    assert await bench.store.read(idempotency.by_request_key, "k2") is None
 
 
 @pytest.mark.parametrize("reply", [ONCE, ALWAYS, DENY])
@@ -123,7 +123,7 @@ async def test_deny_tells_the_session_and_the_asker(bench: OpenStore) -> None:
     )
     told = await bench.store.read(events.drain, SESSION)
     assert told[0].text == f"Exec denied (node=gateway, id={asked}, approver_denied: not today)"
-    assert await bench.store.read(runs.outcome, asked) == Denied(
+    assert await bench.store.read(outcomes.outcome, asked) == Denied(
         asked, DenialReason.APPROVER_DENIED, "Alice denied it: not today"
     )
 

@@ -10,7 +10,7 @@ from core.model.identity import ApprovalId, SessionKey, Target
 from core.model.result import Denied
 from core.store import approvals, outbox
 from core.store.outbox import OutboxItem, OutboxKind, message_lookup
-from core.store.runs import runs
+from core.store.runs import outcomes
 from core.store.sessions import events
 from tests.support.store_records import (
     ALICE,
@@ -40,7 +40,7 @@ async def _get(bench: OpenStore, asked: ApprovalId) -> Approval:
 
 
 async def _reason(bench: OpenStore, asked: ApprovalId) -> DenialReason:
-    outcome = await bench.store.read(runs.outcome, asked)
+    outcome = await bench.store.read(outcomes.outcome, asked)
     assert isinstance(outcome, Denied)
     return outcome.reason
 

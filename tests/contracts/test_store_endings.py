@@ -5,7 +5,7 @@ from core.model.decision import DenialReason
 from core.model.identity import SessionKey
 from core.model.result import Denied
 from core.store import approvals, outbox
-from core.store.runs import runs
+from core.store.runs import outcomes, runs
 from core.store.sessions import events
 from tests.support.store_records import (
     ALICE,
@@ -77,7 +77,7 @@ async def test_cancel_ends_a_pending_approval_only(bench: OpenStore) -> None:
     assert kept.approval.resolution is not None
     assert gone.approval.resolution.state is ApprovalState.CANCELLED
     assert kept.approval.resolution.state is ApprovalState.DENIED
-    outcome = await bench.store.read(runs.outcome, asked)
+    outcome = await bench.store.read(outcomes.outcome, asked)
     assert outcome == Denied(asked, DenialReason.CANCELLED, "the agent left")
 
 
@@ -134,7 +134,7 @@ async def test_a_fallback_is_final_at_creation(bench: OpenStore) -> None:
     assert (no.fresh, again.fresh) == (True, False)
     assert again.approval == no.approval
     assert [run_id for run_id, _ in await bench.store.read(runs.queued, 9)] == [allowed.id]
-    assert await bench.store.read(runs.outcome, denied.id) == Denied(
+    assert await bench.store.read(outcomes.outcome, denied.id) == Denied(
         denied.id, DenialReason.NO_ROUTE, "no channel is reachable"
     )
     assert await bench.store.write(outbox.claim, 10, 1000, ("telegram",)) == ()

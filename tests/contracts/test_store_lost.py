@@ -9,7 +9,7 @@ from core.model.decision import DenialReason
 from core.model.identity import ApprovalId, Target
 from core.model.result import Denied
 from core.store import approvals, outbox
-from core.store.runs import runs
+from core.store.runs import outcomes
 from tests.support.store_records import ALICE, GROUP, MINUTE, ONCE, draft
 from tests.support.stores import OpenStore
 
@@ -36,7 +36,7 @@ async def test_what_was_asked_nowhere_else_is_denied(bench: OpenStore) -> None:
     assert ended.resolution is not None
     assert (ApprovalState.DENIED, WHY) == (ended.resolution.state, ended.resolution.note)
     assert again is None
-    outcome = await bench.store.read(runs.outcome, asked)
+    outcome = await bench.store.read(outcomes.outcome, asked)
     assert isinstance(outcome, Denied)
     assert DenialReason.NO_ROUTE is outcome.reason
 

@@ -6,9 +6,10 @@ import pytest
 
 from core.model.identity import Target
 from core.store import approvals, outbox, prune
+from core.store.approvals import idempotency
 from core.store.engine import replicas
 from core.store.outbox import OutboxItem, OutboxKind
-from core.store.runs import runs
+from core.store.runs import outcomes, runs
 from core.store.sessions import events
 from tests.support.store_records import (
     ALICE,
@@ -237,8 +238,8 @@ async def test_retention_forgets_only_what_is_over(bench: OpenStore, acked: int)
     while gone := await write(prune, now - MINUTE, 1):
         forgotten += gone
     assert await read(approvals.get, over) is None
-    assert await read(runs.by_request_key, "k3") is None
-    assert await read(runs.outcome, run.id) is None
+    assert await read(idempotency.by_request_key, "k3") is None
+    assert await read(outcomes.outcome, run.id) is None
     for kept in (pending, queued, copy, shown):
         assert await read(approvals.get, kept) is not None
     told = await read(events.drain, SESSION)

@@ -5,7 +5,7 @@ from core.model.identity import AgentId
 from core.model.result import Denied
 from core.store import approvals
 from core.store.engine.timed import TimedStore
-from core.store.runs import runs
+from core.store.runs import outcomes
 from core.store.runs.refusals import RefusedRequest, record_refused
 from core.store.schema.states import RowState
 from core.store.sessions import events
@@ -34,7 +34,7 @@ async def test_a_refusal_is_told_and_kept_under_its_id(bench: OpenStore) -> None
 
     (told,) = await bench.store.read(events.drain, SESSION)
     (row,) = await bench.store.read(approvals.history, 10)
-    end = await bench.store.read(runs.outcome, one.id)
+    end = await bench.store.read(outcomes.outcome, one.id)
 
     assert told.text == (
         f"Exec denied (node=gateway, id={one.id}, bad_cwd: there is no folder /gone)"

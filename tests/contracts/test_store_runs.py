@@ -14,8 +14,9 @@ from core.model.identity import ApprovalId, SessionKey
 from core.model.policy import ExecHost
 from core.model.result import Denied, Finished, Output, Unknown
 from core.store import approvals
+from core.store.approvals import idempotency
 from core.store.engine import replicas
-from core.store.runs import runs
+from core.store.runs import outcomes, recovery, runs
 from core.store.schema.records import OrphanedRun, RunDraft
 from core.store.schema.states import RowState
 from core.store.sessions import events
@@ -28,7 +29,7 @@ async def test_an_allowed_run_tells_its_start_and_end(bench: OpenStore) -> None:
     run = run_draft()
     write = bench.store.write
     assert await write(runs.begin, run)
-    assert await bench.store.read(runs.outcome, run.id) is None
+    assert await bench.store.read(outcomes.outcome, run.id) is None
     assert await write(runs.running, run.id, 10)
     assert not await write(runs.running, run.id, 20)
     assert await write(runs.finish, run.id, finished(run.id, 3), "boot-1")
@@ -41,7 +42,7 @@ async def test_an_allowed_run_tells_its_start_and_end(bench: OpenStore) -> None:
         f"Exec finished ({place}, code=3)\ndone\n",
     ]
     assert [event.seq for event in told] == [1, 2, 3]
-    assert await bench.store.read(runs.outcome, run.id) == finished(run.id, 3)
+    assert await bench.store.read(outcomes.outcome, run.id) == finished(run.id, 3)
     assert {f"run:{run.id}", f"session:{SESSION}"} <= set(bench.notes)
 
 
@@ -51,7 +52,7 @@ async def test_an_id_or_a_request_key_begins_once(bench: OpenStore) -> None:
     assert await bench.store.write(runs.begin, run)
     assert not await bench.store.write(runs.begin, run_draft(run.id))
     assert not await bench.store.write(runs.begin, run_draft(key="k"))
-    assert await bench.store.read(runs.by_request_key, "k") == run.id
+    assert await bench.store.read(idempotency.by_request_key, "k") == run.id
     assert len(await bench.store.read(events.drain, SESSION)) == 1
 
 
@@ -67,9 +68,9 @@ async def test_a_key_is_bound_to_what_was_asked_under_it(bench: OpenStore) -> No
     assert await bench.store.write(runs.record_denied, denied, no, "")
     await bench.store.write(approvals.create, asked)
     for key, made in (("ran", run), ("denied", denied), ("asked", asked)):
-        assert await bench.store.read(runs.by_request_key, key, "one") == made.id
+        assert await bench.store.read(idempotency.by_request_key, key, "one") == made.id
         with pytest.raises(Conflict, match=made.id):
-            await bench.store.read(runs.by_request_key, key, "other")
+            await bench.store.read(idempotency.by_request_key, key, "other")
     with pytest.raises(Conflict, match="Use a new key"):
         await bench.store.write(approvals.create, draft(key="asked", request_digest="other"))
     assert not (
@@ -107,7 +108,7 @@ async def test_a_run_that_never_spawned_is_refused_once(bench: OpenStore) -> Non
     assert await write(runs.refuse, asked, DenialReason.PLAN_DRIFT, "git was replaced")
     assert not await write(runs.refuse, asked, DenialReason.PLAN_DRIFT, "git was replaced")
     assert not await write(runs.start, asked, "boot-1")
-    assert await bench.store.read(runs.outcome, asked) == Denied(
+    assert await bench.store.read(outcomes.outcome, asked) == Denied(
         asked, DenialReason.PLAN_DRIFT, "git was replaced"
     )
     run = run_draft()
@@ -124,7 +125,7 @@ async def test_a_policy_denial_is_recorded_and_told(bench: OpenStore) -> None:
     assert await write(runs.record_denied, run, DenialReason.SECURITY_DENY, why)
     assert not await write(runs.record_denied, run, DenialReason.SECURITY_DENY, why)
     assert not await write(runs.begin, run)
-    assert await bench.store.read(runs.outcome, run.id) == Denied(
+    assert await bench.store.read(outcomes.outcome, run.id) == Denied(
         run.id, DenialReason.SECURITY_DENY, why
     )
     rows = await bench.store.read(approvals.history, 5)
@@ -144,9 +145,9 @@ async def test_recovery_names_the_runs_of_the_dead_once(bench: OpenStore) -> Non
     await write(runs.finish, over.id, finished(over.id))
     await bench.advance(5_000)
     expected = OrphanedRun(lost.id, 11, 12, 13, "kernel-boot")
-    assert await write(runs.recover, "me") == (expected,)
-    assert await write(runs.recover, "me") == ()
-    assert await bench.store.read(runs.outcome, lost.id) == Unknown(lost.id)
+    assert await write(recovery.recover, "me") == (expected,)
+    assert await write(recovery.recover, "me") == ()
+    assert await bench.store.read(outcomes.outcome, lost.id) == Unknown(lost.id)
     assert not await write(runs.finish, lost.id, finished(lost.id))
     told = [event.text for event in await bench.store.read(events.drain, SESSION)]
     assert told.count(f"Exec finished (node=gateway, id={lost.id}, code=unknown)") == 1
@@ -158,7 +159,7 @@ async def test_a_queued_run_survives_recovery(bench: OpenStore) -> None:
     asked = await bench.ask()
     await bench.store.write(approvals.answer, approvals.Ballot(asked, ONCE, ALICE, None))
     store = await bench.again()
-    assert await store.write(runs.recover, "next") == ()
+    assert await store.write(recovery.recover, "next") == ()
     assert [run_id for run_id, _ in await store.read(runs.queued, 5)] == [asked]
 
 
@@ -170,7 +171,7 @@ async def test_output_that_no_database_can_hold_is_kept_readable(bench: OpenStor
     await bench.store.write(
         runs.finish, run.id, Finished(run.id, None, 9, Output(text, text, 5, truncated=True), 5)
     )
-    outcome = await bench.store.read(runs.outcome, run.id)
+    outcome = await bench.store.read(outcomes.outcome, run.id)
     assert isinstance(outcome, Finished)
     assert outcome.output.text == "a\ufffdb\ufffd" + "x" * 30_000
     event = (await bench.store.read(events.drain, SESSION))[-1]
@@ -284,7 +285,7 @@ async def test_a_result_takes_the_place_of_an_unknown_end(bench: OpenStore) -> N
     assert not await bench.store.write(runs.finish, run.id, result)
     assert await bench.store.write(runs.finish, run.id, result, "first")
     assert not await bench.store.write(runs.finish, run.id, result, "first")
-    assert await bench.store.read(runs.outcome, run.id) == result
+    assert await bench.store.read(outcomes.outcome, run.id) == result
 
 
 async def test_a_claim_in_doubt_is_given_up_only_if_it_was_taken(bench: OpenStore) -> None:
@@ -299,8 +300,8 @@ async def test_a_claim_in_doubt_is_given_up_only_if_it_was_taken(bench: OpenStor
     assert not await bench.store.write(runs.abandon, other.id, reason, why, "me")
     assert not await bench.store.write(runs.abandon, queued, reason, why, "me")
     assert not await bench.store.write(runs.abandon, new_id(), reason, why, "me")
-    assert await bench.store.read(runs.outcome, mine.id) == Denied(mine.id, reason, why)
-    assert await bench.store.read(runs.outcome, other.id) is None
+    assert await bench.store.read(outcomes.outcome, mine.id) == Denied(mine.id, reason, why)
+    assert await bench.store.read(outcomes.outcome, other.id) is None
     assert await bench.store.write(runs.start, queued, "me")
 
 
@@ -335,8 +336,8 @@ async def test_interrupted_are_started_and_unknown_runs_of_others(bench: OpenSto
     await bench.store.write(runs.finish, ended.id, finished(ended.id), "a")
     await bench.store.write(as_unknown, lost.id)
 
-    found = await bench.store.read(runs.interrupted, "me", 0)
-    recent = await bench.store.read(runs.interrupted, "me", found[0].started_ms + 60_000)
+    found = await bench.store.read(recovery.interrupted, "me", 0)
+    recent = await bench.store.read(recovery.interrupted, "me", found[0].started_ms + 60_000)
 
     assert {(run.id, run.owner) for run in found} == {(theirs.id, "a"), (lost.id, "b")}
     assert {run.id for run in recent} == {theirs.id}

@@ -21,7 +21,7 @@ from core.planning.paths import pins
 from core.runner import pool
 from core.runner.runner import Runner
 from tests.faults.swaps import become
-from tests.support.runs import Watcher, new_run, planned, request, script
+from tests.support.runs import Start, new_run, planned, request, script
 from tests.support.waiting import until
 
 UNPROTECTED = (
@@ -94,8 +94,8 @@ async def one(runner: Runner, sock: socket.socket, line: str, name: str, folder:
         sock.recv(64)
 
     late = line == LATE
-    watcher = Watcher() if late else Watcher(before_claim=change)
-    task = asyncio.ensure_future(runner.run(new_run(), plan, watcher))
+    start = Start() if late else Start(before_claim=change)
+    task = asyncio.ensure_future(runner.run(new_run(), plan, start))
     if late:
         await until((folder / "ready").exists)
         change()

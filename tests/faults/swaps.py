@@ -23,7 +23,7 @@ from core.errors import PlanDrift, SpawnError
 from core.programs.profiles import tables
 from core.runner import pool
 from core.runner.runner import Runner
-from tests.support.runs import Watcher, new_run, planned, request
+from tests.support.runs import Start, new_run, planned, request
 
 UNPROTECTED = (
     "import sys; sys.path.append(sys.argv[1]); "
@@ -93,8 +93,8 @@ async def one(runner: Runner, sock: socket.socket, folder: Path, name: str, at_u
     sock.recv(16)
     plan = planned(request(kind.line, cwd=folder))
     try:
-        watcher = Watcher(before_claim=lambda: sock.send(b"%d" % at_us))
-        text = (await runner.run(new_run(), plan, watcher)).output.text
+        start = Start(before_claim=lambda: sock.send(b"%d" % at_us))
+        text = (await runner.run(new_run(), plan, start)).output.text
     except (PlanDrift, SpawnError):
         text = "nothing"
     sock.recv(16)

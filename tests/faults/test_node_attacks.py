@@ -28,7 +28,7 @@ from core.store.people import nodes
 from tests.support.memory_use import resident_kb
 from tests.support.node_bench import POLICY, Bench, NoRuns, node_bench, request
 from tests.support.node_links import member_of, node_gateway
-from tests.support.runs import Watcher, new_run
+from tests.support.runs import Start, new_run
 from tests.support.waiting import until
 
 FLOOD, AT_ONCE = 400, 64
@@ -51,7 +51,7 @@ async def bench(tmp_path: Path, store: Store) -> AsyncIterator[Bench]:
 
 async def _runs(bench: Bench) -> bool:
     found = await bench.plan("true")
-    return (await bench.host.run(new_run(), found.plan, Watcher())).exit_code == 0
+    return (await bench.host.run(new_run(), found.plan, Start())).exit_code == 0
 
 
 def _work(bench: Bench) -> NodeWork:
@@ -146,7 +146,7 @@ async def test_a_run_is_never_older_than_its_order(bench: Bench) -> None:
     slow.free.set()
     bench.host.notice_after_ms = lambda: 50
     run_id, found = new_run(), await bench.plan("sleep 4")
-    running = asyncio.ensure_future(bench.host.run(run_id, found.plan, Watcher()))
+    running = asyncio.ensure_future(bench.host.run(run_id, found.plan, Start()))
     await until(lambda: run_id in bench.host._orders._open)
     await bench.node_says(encode(Started(run_id=run_id, age_ms=30 * 86_400_000)))
     assert (await running).exit_code == 0
@@ -163,7 +163,7 @@ async def test_a_clock_that_is_set_makes_no_order_late(
     wall, wall_ns, step = time.time, time.time_ns, hours * 3600
     monkeypatch.setattr(time, "time", lambda: wall() + step)
     monkeypatch.setattr(time, "time_ns", lambda: wall_ns() + step * 1_000_000_000)
-    assert (await bench.host.run(new_run(), found.plan, Watcher())).exit_code == 0
+    assert (await bench.host.run(new_run(), found.plan, Start())).exit_code == 0
     # The node counts from when the gateway's greeting reached it, which is a little later.
     now_ms = (await bench.joined()).now_ms()
     late = bench.order(found.plan, new_run(), not_after_ms=now_ms - 1)
@@ -203,14 +203,14 @@ async def test_a_node_that_is_revoked_while_it_prepares(bench: Bench, store: Sto
     assert isinstance(found, Refusal)
     assert found.reason is DenialReason.HOST_UNAVAILABLE
     with pytest.raises(Exception, match="not connected"):
-        await bench.host.run(new_run(), earlier.plan, Watcher())
+        await bench.host.run(new_run(), earlier.plan, Start())
     watching.cancel()
 
 
 async def test_a_node_that_is_renamed_during_a_run(bench: Bench, store: Store) -> None:
     """Runs use the id: it ends where it began. From then on the new name is bound and shown."""
     found = await bench.plan("sleep 0.5")
-    running = asyncio.ensure_future(bench.host.run(new_run(), found.plan, Watcher()))
+    running = asyncio.ensure_future(bench.host.run(new_run(), found.plan, Start()))
     await until(lambda: bench.host._orders._open)
     await store.write(nodes.rename, bench.connection.node.id, "db")
     assert (await running).exit_code == 0

@@ -28,7 +28,7 @@ from tests.faults.program_bench import FULL, GROUPS, chosen, fired, look, search
 from tests.faults.program_lines import CONNECTS, lines_of_rules
 from tests.faults.program_traps import Canary, Listener, Trap, listening, traps
 from tests.support.plans import listed
-from tests.support.runs import Watcher, new_run, planned, request, running
+from tests.support.runs import Start, new_run, planned, request, running
 
 _PATIENCE_MS = 30_000
 
@@ -105,7 +105,7 @@ async def _try(bench: Bench, runner: Runner, trap: Trap, tree: Path, lines: list
         before = look(tree)
         bench.trapped.calls.clear()
         own = len(bench.own.calls)
-        await runner.run(new_run(), plan, Watcher())
+        await runner.run(new_run(), plan, Start())
         hits.ran += 1
         found = fired(canary, bench.trapped)
         found += ["changed"] * (look(tree) != before)

@@ -10,7 +10,7 @@ import pytest
 
 from core.runner.limits import Limits
 from core.runner.runner import Runner
-from tests.support.runs import Watcher, alive, marked, new_run, planned, request, running
+from tests.support.runs import Start, alive, marked, new_run, planned, request, running
 from tests.support.waiting import until
 
 ESCAPEE = """
@@ -47,7 +47,7 @@ async def survivors(runner: Runner, *words: str, timeout_ms: int | None = None) 
     """Run an escaping program to its end; return its processes that are still alive."""
     run_id = new_run()
     plan = planned(request(argv=escaping(*words), timeout_ms=timeout_ms))
-    done = await runner.run(run_id, plan, Watcher())
+    done = await runner.run(run_id, plan, Start())
     assert not alive(int(done.output.text.split()[0]))
     return marked(run_id)
 
@@ -66,9 +66,9 @@ async def test_no_descendant_survives_its_run(
 async def test_cancelling_leaves_no_descendant() -> None:
     """A person who cancels a run ends all of it."""
     async with running(Limits(grace_ms=200)) as runner:
-        run_id, watcher = new_run(), Watcher()
+        run_id, start = new_run(), Start()
         plan = planned(request(argv=escaping("wait", "deaf")))
-        task = asyncio.create_task(runner.run(run_id, plan, watcher))
+        task = asyncio.create_task(runner.run(run_id, plan, start))
         await until(lambda: len(marked(run_id)) == 2)
         await runner.cancel(run_id)
         await task
@@ -109,7 +109,7 @@ async def test_a_background_child_does_not_hold_up_the_end() -> None:
             run_id = new_run()
             plan = planned(request(argv=("/bin/sh", "-c", "sleep 60 & echo done")))
 
-            done = await runner.run(run_id, plan, Watcher())
+            done = await runner.run(run_id, plan, Start())
 
             assert (done.exit_code, done.output.text) == (0, "done\n")
             assert marked(run_id) == []
@@ -126,7 +126,7 @@ async def test_a_swarm_of_orphans_is_ended() -> None:
         run_id = new_run()
         plan = planned(request(argv=("/bin/sh", "-c", swarm), timeout_ms=500))
 
-        done = await runner.run(run_id, plan, Watcher())
+        done = await runner.run(run_id, plan, Start())
 
         assert done.timed_out
         assert marked(run_id) == []

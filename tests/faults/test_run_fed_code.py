@@ -17,7 +17,7 @@ from core.model.command import ExecPlan, PlannedCommand
 from core.planning import verify
 from core.planning.digest import bind
 from core.runner.runner import Runner
-from tests.support.runs import Watcher, new_run, planned, request, running, script
+from tests.support.runs import Start, new_run, planned, request, running, script
 
 GOOD, EVIL = "echo good\n", "echo evil\n"
 PYTHON = "print('good')\n"
@@ -458,7 +458,7 @@ async def said(runner: Runner, plan: ExecPlan, change: Callable[[], None] = lamb
     """Run what was approved; return what it printed, or ``drift``."""
     change()
     try:
-        return (await runner.run(new_run(), plan, Watcher())).output.text
+        return (await runner.run(new_run(), plan, Start())).output.text
     except PlanDrift as found:
         assert "is not the file that was approved" in str(found)  # noqa: PT017
         return "drift"

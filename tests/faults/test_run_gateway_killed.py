@@ -18,7 +18,7 @@ GATEWAY = """
 import asyncio, sys
 from core.model.identity import ApprovalId
 from core.runner.runner import Runner
-from tests.support.runs import Watcher, planned, request
+from tests.support.runs import Start, planned, request
 
 async def main():
     runner = Runner()
@@ -26,7 +26,7 @@ async def main():
     script = "trap '' TERM; setsid sleep 60 & (setsid sleep 60 &) ; sleep 60; sleep 60"
     plan = planned(request(argv=("/bin/sh", "-c", script)))
     print(runner.launcher_pid, flush=True)
-    await runner.run(ApprovalId(sys.argv[1]), plan, Watcher())
+    await runner.run(ApprovalId(sys.argv[1]), plan, Start())
 
 asyncio.run(main())
 """
@@ -35,7 +35,7 @@ UNREAD = """
 import asyncio, sys
 from core.runner import pool
 from core.runner.runner import Runner
-from tests.support.runs import Watcher, new_run, planned, request
+from tests.support.runs import Start, new_run, planned, request
 
 HEAD, TAIL = pool.BOOTSTRAP.rsplit("from", 1)
 pool.BOOTSTRAP = HEAD + sys.argv[2] + "from" + TAIL
@@ -45,7 +45,7 @@ async def main():
     await runner.start()
     script = "until [ -e {} ]; do sleep 0.02; done; : {}".format(sys.argv[3], sys.argv[1])
     plan = planned(request(argv=("/bin/sh", "-c", script)))
-    runs = [asyncio.create_task(runner.run(new_run(), plan, Watcher())) for _ in range(6)]
+    runs = [asyncio.create_task(runner.run(new_run(), plan, Start())) for _ in range(6)]
     await asyncio.sleep(0.1)
     print(runner.launcher_pid, flush=True)
     await asyncio.gather(*runs)

@@ -10,7 +10,7 @@ from core.model.result import Finished
 from core.model.stdio import PLAIN_STDIO, STREAM_BYTES, Capture, Stdio
 from core.runner.runner import Runner
 from tests.support.memory_use import peak_kb
-from tests.support.runs import Watcher, new_run, planned, request, running
+from tests.support.runs import Start, new_run, planned, request, running
 
 BYTES = 300_000_000
 MOST_KB = 64 * 1024
@@ -18,12 +18,12 @@ MOST_KB = 64 * 1024
 
 async def watched(runner: Runner, line: str) -> tuple[Finished, int]:
     """Run a line; return its end and the peak memory of its supervisor."""
-    watcher, peak = Watcher(), 0
-    task = asyncio.create_task(runner.run(new_run(), planned(request(line)), watcher))
-    await watcher.started.wait()
-    assert watcher.identity is not None
+    start, peak = Start(), 0
+    task = asyncio.create_task(runner.run(new_run(), planned(request(line)), start))
+    await start.started.wait()
+    assert start.identity is not None
     while not task.done():
-        peak = max(peak, peak_kb(watcher.identity[0]))
+        peak = max(peak, peak_kb(start.identity[0]))
         await asyncio.sleep(0.005)
     return await task, peak
 
@@ -82,7 +82,7 @@ async def test_what_is_passed_over_is_not_the_end(stdio: Stdio) -> None:
     """Most of a flood is never read, but every byte counts and the end is exactly the end."""
     async with running() as runner:
         plan = planned(request("seq 3000000", stdio=stdio))
-        done = await runner.run(new_run(), plan, Watcher())
+        done = await runner.run(new_run(), plan, Start())
 
     assert done.output.total_bytes == COUNTED_BYTES
     assert done.output.tail == COUNTED[-20_000:]

@@ -21,7 +21,7 @@ from core.planning.digest import bind
 from core.policy.judge.evaluate import evaluate
 from core.runner.runner import Runner
 from tests.support.plans import LISTED, listed
-from tests.support.runs import Watcher, new_run, planned, request, running
+from tests.support.runs import Start, new_run, planned, request, running
 
 GOOD_JS, EVIL_JS = "console.log('good')\n", "console.log('evil')\n"
 GOOD_PY, EVIL_PY = "print('good')\n", "print('evil')\n"
@@ -212,7 +212,7 @@ def without_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
 async def said(runner: Runner, plan: ExecPlan) -> str:
     """Run what was approved; return what it printed, or ``drift``."""
     try:
-        return (await runner.run(new_run(), plan, Watcher())).output.text
+        return (await runner.run(new_run(), plan, Start())).output.text
     except PlanDrift as found:
         assert "so nothing ran. Ask again." in str(found)  # noqa: PT017
         return "drift"

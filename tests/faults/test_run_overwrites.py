@@ -16,7 +16,7 @@ from core.runner.supervisor.pinned_files.file_leases import HOLD_S
 from tests.support.runs import (
     PLANNER,
     POLICY,
-    Watcher,
+    Start,
     copy_of,
     new_run,
     planned,
@@ -77,10 +77,10 @@ def overwriting(tool: Path, mark: Path) -> subprocess.Popen[str]:
     return writer
 
 
-async def outcome(runner: Runner, plan: ExecPlan, watcher: Watcher | None = None) -> str:
+async def outcome(runner: Runner, plan: ExecPlan, start: Start | None = None) -> str:
     """Run a plan and return what it printed, or why nothing ran."""
     try:
-        return (await runner.run(new_run(), plan, watcher or Watcher())).output.text
+        return (await runner.run(new_run(), plan, start or Start())).output.text
     except (PlanDrift, SpawnError) as failure:
         return f"nothing ran: {failure}"
 
@@ -123,8 +123,8 @@ async def test_what_is_open_for_writing_is_not_started(tmp_path: Path, kind: str
     async with running() as runner:
         plan = planned(request("./tool good", cwd=tmp_path))
         with tool.open("r+b"), pytest.raises(PlanDrift, match="is open for writing"):
-            await runner.run(new_run(), plan, Watcher())
-        assert "good\n" == (await runner.run(new_run(), plan, Watcher())).output.text
+            await runner.run(new_run(), plan, Start())
+        assert "good\n" == (await runner.run(new_run(), plan, Start())).output.text
 
 
 async def test_writers_go_on_while_a_long_script_runs(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ async def test_writers_go_on_while_a_long_script_runs(tmp_path: Path) -> None:
     async with running() as runner:
         run_id = new_run()
         plan = planned(request("./tool", cwd=tmp_path))
-        run = asyncio.ensure_future(runner.run(run_id, plan, Watcher()))
+        run = asyncio.ensure_future(runner.run(run_id, plan, Start()))
         await until((tmp_path / "here").exists)
         began = time.monotonic()
         fd = await asyncio.to_thread(os.open, tool, os.O_WRONLY)

@@ -21,7 +21,7 @@ import pytest
 from core.runner import pool
 from core.runner.runner import Runner
 from tests.faults.swaps import UNPROTECTED
-from tests.support.runs import Watcher, new_run, planned, request, running, script
+from tests.support.runs import Start, new_run, planned, request, running, script
 from tests.support.waiting import until
 
 TEXTS = {
@@ -160,7 +160,7 @@ async def ran(runner: Runner, base: Path, kind: str, change: Callable[[Path, Pat
     script(place / "wait", WAIT)
     line = f"./wait $(true); {program} sub/{at.name}"
     plan = planned(request(line, cwd=place, timeout_ms=60_000))
-    task = asyncio.ensure_future(runner.run(new_run(), plan, Watcher()))
+    task = asyncio.ensure_future(runner.run(new_run(), plan, Start()))
     await until((place / "ready").exists)
     change(place, at)
     for one in filter(Path.exists, (place, place.with_name("moved"))):
@@ -208,7 +208,7 @@ async def test_links_that_were_there_lead_where_they_led(tmp_path: Path, case: s
     words = ("sh", "-c", links)
     await asyncio.to_thread(subprocess.run, words, cwd=tmp_path, check=True)
     async with running() as runner:
-        done = await runner.run(new_run(), planned(request(run, cwd=tmp_path)), Watcher())
+        done = await runner.run(new_run(), planned(request(run, cwd=tmp_path)), Start())
 
     assert done.output.text.split() == ["beside", str(tmp_path)]
 
@@ -229,7 +229,7 @@ async def test_what_the_command_itself_puts_there_is_read(tmp_path: Path, line: 
         script(at, 'console.log("good")\n')
     hostile(tmp_path / "evil.js")
     async with running() as runner:
-        done = await runner.run(new_run(), planned(request(line, cwd=tmp_path)), Watcher())
+        done = await runner.run(new_run(), planned(request(line, cwd=tmp_path)), Start())
 
     assert done.output.text == "evil\n"
 
@@ -240,7 +240,7 @@ async def test_a_script_may_read_what_is_called_like_it(tmp_path: Path) -> None:
     (tmp_path / "cli.js").write_text('console.log("good")\n')
     async with running() as runner:
         for line in ("./cli", "node cli", "./cli $(true)", "node cli.js"):
-            done = await runner.run(new_run(), planned(request(line, cwd=tmp_path)), Watcher())
+            done = await runner.run(new_run(), planned(request(line, cwd=tmp_path)), Start())
 
             assert done.output.text == "good\n", line
 
@@ -266,7 +266,7 @@ async def test_others_change_nothing_of_a_script_that_is_read(
     at.chmod(mode)
     async with running() as runner:
         plan = planned(request("dash x.sh", cwd=tmp_path, timeout_ms=60_000))
-        task = asyncio.ensure_future(runner.run(new_run(), plan, Watcher()))
+        task = asyncio.ensure_future(runner.run(new_run(), plan, Start()))
         await until((tmp_path / "ready").exists)
         await asyncio.to_thread(overwritten, at, text.replace("good", "evil"))
         (tmp_path / "go").touch()

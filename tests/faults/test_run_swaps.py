@@ -11,7 +11,7 @@ import pytest
 from core.errors import PlanDrift
 from core.runner.runner import Runner
 from tests.support.runs import (
-    Watcher,
+    Start,
     copy_of,
     new_run,
     planned,
@@ -68,14 +68,14 @@ Change = Callable[[Path], None]
 
 async def outcome(runner: Runner, tool: Path, change: Change, *, when: str) -> str:
     """Approve, change and run a tool; return what it printed, or ``drift``."""
-    watcher = Watcher()
+    start = Start()
     plan = planned(request("./tool good", cwd=tool.parent))
     if when == "before verifying":
         change(tool)
     else:
-        watcher.before_claim = lambda: change(tool)
+        start.before_claim = lambda: change(tool)
     try:
-        return (await runner.run(new_run(), plan, watcher)).output.text
+        return (await runner.run(new_run(), plan, start)).output.text
     except PlanDrift:
         return "drift"
 
@@ -145,7 +145,7 @@ async def test_a_change_in_the_middle_of_a_chain_stops_it(tmp_path: Path) -> Non
     script(tmp_path / "tool", GOOD)
     plan = planned(request("./first ; ./tool || echo after", cwd=tmp_path))
     async with running() as runner:
-        done = await runner.run(new_run(), plan, Watcher())
+        done = await runner.run(new_run(), plan, Start())
 
     assert done.output.text.startswith("first\nsayso: ")
     assert "is not the file that was approved" in done.output.text
@@ -167,6 +167,6 @@ async def test_a_working_directory_swapped_after_verifying_is_not_entered(tmp_pa
 
     plan = planned(request("cat mark", cwd=place))
     async with running() as runner:
-        done = await runner.run(new_run(), plan, Watcher(before_claim=swap))
+        done = await runner.run(new_run(), plan, Start(before_claim=swap))
 
     assert done.output.text == "approved"

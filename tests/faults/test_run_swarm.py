@@ -12,7 +12,7 @@ import pytest
 
 from core.runner.limits import Limits
 from tests.support.runs import (
-    Watcher,
+    Start,
     marked,
     new_run,
     planned,
@@ -51,7 +51,7 @@ async def test_a_swarm_is_ended(words: tuple[str, ...]) -> None:
             run_id = new_run()
             began = time.monotonic()
 
-            done = await runner.run(run_id, planned(request(argv=swarm(11, *words))), Watcher())
+            done = await runner.run(run_id, planned(request(argv=swarm(11, *words))), Start())
 
             took = time.monotonic() - began
             assert done.signal == 9
@@ -70,7 +70,7 @@ async def test_a_swarm_whose_head_has_gone_is_not_waited_for() -> None:
         for _ in range(3):
             run_id = new_run()
 
-            done = await runner.run(run_id, planned(request(argv=argv)), Watcher())
+            done = await runner.run(run_id, planned(request(argv=argv)), Start())
 
             assert marked(run_id) == []
             if done.duration_ms < 3500:
@@ -83,7 +83,7 @@ async def test_a_crowd_within_the_limit_is_left_alone() -> None:
     async with running(Limits(processes=100)) as runner:
         run_id = new_run()
 
-        done = await runner.run(run_id, planned(request(argv=swarm(6, seconds=1))), Watcher())
+        done = await runner.run(run_id, planned(request(argv=swarm(6, seconds=1))), Start())
 
         assert (done.exit_code, done.output.text) == (0, "")
         assert done.duration_ms > 900
@@ -94,7 +94,7 @@ async def test_a_neighbour_is_no_part_of_it() -> None:
     """A quiet run next to a swarm is not taken for one, however many the machine has."""
     async with running(Limits(processes=100)) as runner:
         quiet = asyncio.create_task(shell(runner, "sleep 1.5; echo quiet"))
-        loud = await runner.run(new_run(), planned(request(argv=swarm(11, "away"))), Watcher())
+        loud = await runner.run(new_run(), planned(request(argv=swarm(11, "away"))), Start())
 
         assert loud.signal == 9
         assert (await quiet).output.text == "quiet\n"

@@ -19,7 +19,7 @@ from tests.faults.sandbox_escapes import (
     escapes,
     vector,
 )
-from tests.support.runs import Watcher, marked, new_run
+from tests.support.runs import Start, marked, new_run
 from tests.support.sandbox import (
     PYTHON,
     bwrap,
@@ -151,7 +151,7 @@ async def test_nothing_outlives_a_run(end: str, tmp_path: Path) -> None:
         attack = vector(attacks.OUTLIVES, READY=str(ready), GO=str(go))
         run_id = new_run()
         plan = house.plan(attack, timeout_ms=3000 if end == "out of time" else None)
-        task = asyncio.create_task(house.host.run(run_id, plan, Watcher()))
+        task = asyncio.create_task(house.host.run(run_id, plan, Start()))
         await until(ready.exists)
         lived = len(marked(run_id))
         if end == "by itself":

@@ -17,7 +17,7 @@ from core.errors import SpawnError
 from core.hosts.sandbox.filesystem.sweep import Sweep
 from core.hosts.sandbox.filesystem.workspace_check import Checks
 from core.model.result import Finished
-from tests.support.runs import Watcher, new_run
+from tests.support.runs import Start, new_run
 from tests.support.sandbox import PROTECTED, HomeBeside, sandbox
 from tests.support.waiting import until
 
@@ -369,11 +369,11 @@ async def test_runs_that_overlap_cannot_pass_it_on(tmp_path: Path) -> None:
         )
         waits.chmod(0o755)
         plans = (house.plan(("/bin/sh", "./waits")), house.plan(("/bin/sh", "./waits")))
-        first = asyncio.create_task(house.host.run(new_run(), plans[0], Watcher()))
+        first = asyncio.create_task(house.host.run(new_run(), plans[0], Start()))
         await until(begun.exists)
         (house.workspace / ".envrc").write_text("evil")  # as if the first had made it
         begun.unlink()
-        second = asyncio.create_task(house.host.run(new_run(), plans[1], Watcher()))
+        second = asyncio.create_task(house.host.run(new_run(), plans[1], Start()))
         await until(begun.exists)
         go.touch()
         await asyncio.gather(first, second)
@@ -396,7 +396,7 @@ async def test_no_protected_folder_is_a_workspace(inside: str, tmp_path: Path) -
                 with contextlib.suppress(SpawnError):
                     plan = house.plan(("/bin/sh", "-c", "touch made"), place)
                     await house.host.check(plan)
-                    await house.host.run(new_run(), plan, Watcher())
+                    await house.host.run(new_run(), plan, Start())
             tried[protect] = (place / "made").exists()
 
     assert tried == {PROTECTED: False, (): True}
@@ -425,7 +425,7 @@ async def test_where_a_link_further_up_leads(inside: str, tmp_path: Path) -> Non
                     line = HOOK.format(project / "fired", hook, hook)
                     plan = house.plan(("/bin/sh", "-c", line), place)
                     await house.host.check(plan)
-                    await house.host.run(new_run(), plan, Watcher())
+                    await house.host.run(new_run(), plan, Start())
             git("checkout", "-q", "-B", "probe", cwd=project)
             fired[protect] = (project / "fired").exists()
 

@@ -10,7 +10,7 @@ from core.hosts.sandbox.backends.bubblewrap import Bubblewrap
 from tests.faults import sandbox_attacks as attacks
 from tests.faults.sandbox_escapes import escapes, vector
 from tests.faults.sandbox_socket_attacks import KINDS, attacked, visible
-from tests.support.runs import Watcher, new_run
+from tests.support.runs import Start, new_run
 from tests.support.sandbox import PYTHON, bwrap, over, places_for, sandbox
 
 __all__ = ["visible"]
@@ -79,7 +79,7 @@ async def test_landlock_keeps_from_pipes_as_well(
             backend = Bubblewrap(bwrap(), places_for(house.home), network=False, landlock=landlock)
             async with over(house.runner, backend, house.home) as host:
                 plan = house.plan(("/bin/sh", "-c", f"echo x > {visible}/pipe"))
-                done = await host.run(new_run(), plan, Watcher())
+                done = await host.run(new_run(), plan, Start())
         assert ((done.exit_code == 0), os.read(end, 9)) == (
             not landlock,
             b"" if landlock else b"x\n",

@@ -16,11 +16,11 @@ from core.hosts.sandbox.filesystem.mounts import View
 from core.runner.enclosure import Enclosure
 from tests.faults import sandbox_attacks as attacks
 from tests.faults.sandbox_escapes import vector
-from tests.support.runs import Watcher, new_run
+from tests.support.runs import Start, new_run
 from tests.support.sandbox import SECRET, HomeBeside, bwrap, places_for, sandbox
 
 
-class Swapped(Watcher):
+class Swapped(Start):
     """Swaps the workspace for something else, after it was approved."""
 
     def __init__(self, house: HomeBeside, swap: Callable[[HomeBeside], None]) -> None:
@@ -125,13 +125,13 @@ async def test_a_folder_whose_name_leads_elsewhere_starts_nothing(
 ) -> None:
     """The enclosure uses names, so the command's own folder is checked before it starts."""
     async with sandbox(tmp_path) as house:
-        watcher = Swapped(house, for_a_link) if swapped else Watcher()
+        start = Swapped(house, for_a_link) if swapped else Start()
         plan = house.plan(("/usr/bin/touch", "ran"))
         if swapped:
             with pytest.raises(PlanDrift, match="changed after it was approved"):
-                await house.host.run(new_run(), plan, watcher)
+                await house.host.run(new_run(), plan, start)
         else:
-            await house.host.run(new_run(), plan, watcher)
+            await house.host.run(new_run(), plan, start)
         ran = [one for one in (house.home, *tmp_path.iterdir()) if (one / "ran").exists()]
 
     assert (ran == []) is swapped
@@ -151,7 +151,7 @@ async def test_a_workspace_in_sight_is_compared_by_the_shell(named: bool, tmp_pa
             with backend.enclose(new_run(), plan, tmp_path) as enclosure:
                 assert isinstance(enclosure, Enclosed)
                 assert ("seen" in enclosure.guard) is named
-            done = await house.host.run(new_run(), plan, Watcher())
+            done = await house.host.run(new_run(), plan, Start())
             backend.close()
         assert (done.exit_code == 0, (folder / "made").exists()) == (named, named)
     finally:

@@ -16,7 +16,8 @@ from core.model.decision import DenialReason
 from core.model.identity import ApprovalId
 from core.model.result import Denied
 from core.store import Store, approvals, open_store
-from core.store.runs import runs
+from core.store.approvals import idempotency
+from core.store.runs import outcomes, recovery, runs
 from core.store.schema.records import RunDraft
 from tests.support.postgres import PostgresServer, running_postgres
 from tests.support.store_records import ALICE, HALF_HOUR, MINUTE, ONCE, draft, new_id, run_draft
@@ -67,7 +68,7 @@ async def test_only_a_dead_replica_loses_its_runs(replicas: tuple[Store, Store])
     here, there = replicas
     run = run_draft(owner="here")
     await here.write(runs.begin, run)
-    assert await there.write(runs.recover, "there") == ()
+    assert await there.write(recovery.recover, "there") == ()
 
 
 async def test_a_claim_whose_commit_is_late_is_given_up(replicas: tuple[Store, Store]) -> None:
@@ -83,7 +84,7 @@ async def test_a_claim_whose_commit_is_late_is_given_up(replicas: tuple[Store, S
 
     assert await claiming
     assert await giving_up
-    assert await there.read(runs.outcome, claim.run.id) == Denied(claim.run.id, *NOTHING_RAN)
+    assert await there.read(outcomes.outcome, claim.run.id) == Denied(claim.run.id, *NOTHING_RAN)
 
 
 async def test_who_does_not_wait_for_the_commit_leaves_the_run_open(
@@ -98,7 +99,7 @@ async def test_who_does_not_wait_for_the_commit_leaves_the_run_open(
     claim.commit.set()
 
     assert await claiming
-    assert await there.read(runs.outcome, claim.run.id) is None
+    assert await there.read(outcomes.outcome, claim.run.id) is None
 
 
 async def test_a_caller_that_gives_up_does_not_undo(replicas: tuple[Store, Store]) -> None:
@@ -167,7 +168,7 @@ async def test_an_immediate_restart_loses_nothing_acknowledged(own_server: Postg
         assert found is not None
         assert found.resolution is not None
         assert found.resolution.state is ApprovalState.ALLOWED
-        assert await store.read(runs.by_request_key, key) == one
+        assert await store.read(idempotency.by_request_key, key) == one
     await store.close()
 
 

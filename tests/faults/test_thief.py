@@ -30,7 +30,7 @@ from core.policy.judge.precedence import resolve
 from core.policy.matching.allowlist import Allowlist
 from core.runner import runner as process
 from tests.core.policy.developer import EXAMPLE
-from tests.support.runs import Watcher, copy_of, new_run, running, script
+from tests.support.runs import Start, copy_of, new_run, running, script
 
 THIEF = Path(__file__).with_name("thief.py")
 LINES, CONTROLS, SEED, AT_A_TIME = 200, 40, 20261123, 8
@@ -179,7 +179,7 @@ async def robbed(count: int, home: Path, seed: int) -> Toll:
             async def run(one: Case) -> None:
                 async with places:
                     try:
-                        done = await runner.run(new_run(), judge.allowed(one), Watcher())
+                        done = await runner.run(new_run(), judge.allowed(one), Start())
                     except PlanDrift:
                         toll.denied.append(one.line)
                         return

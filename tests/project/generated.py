@@ -1,20 +1,16 @@
 """Generate the pages that must agree with the code; `make docs` writes them.
 
 ``config.example.json5`` holds every key with its default, ``docs/reference/configuration.md`` the
-same as tables, ``docs/reference/cli.md`` every command, ``docs/reference/sayso.1`` the same as a
-manual page, which the wheel installs, ``docs/reference/methods.md`` every method and route,
-``docs/reference/exec-approvals-socket.md`` the companion's protocol with its test vectors.
-All are checked in, and tests compare them.
+same as tables, ``docs/reference/cli.md`` every command, ``docs/reference/methods.md`` every method
+and route, ``docs/reference/exec-approvals-socket.md`` the companion's protocol with its test
+vectors. All are checked in, and tests compare them.
 """
 
 import json
 import textwrap
-import tomllib
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 
-from bot.cli.help import man
 from bot.settings.model import SHAPE
 from bot.settings.schema import Kind, Shape
 from tests.project import cli_reference, methods_reference, socket_reference
@@ -22,7 +18,6 @@ from tests.project import cli_reference, methods_reference, socket_reference
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "config.example.json5"
 REFERENCE = ROOT / "docs" / "reference" / "configuration.md"
-MANUAL = ROOT / "docs" / "reference" / "sayso.1"
 
 _WIDTH = 100
 _SAMPLES = {
@@ -202,20 +197,12 @@ def _kind(shape: Shape) -> str:
     return "true or false" if "bool" in written else "seconds" if "float" in written else "number"
 
 
-def manual() -> str:
-    """Return the text of ``docs/reference/sayso.1``, with the version of the source."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    installed = f'"sayso {version("sayso")}"'
-    return man.page().replace(installed, f'"sayso {project["version"]}"', 1)
-
-
 def main() -> None:
     """Write all pages."""
     EXAMPLE.write_text(example(), encoding="utf-8")
     REFERENCE.parent.mkdir(parents=True, exist_ok=True)
     REFERENCE.write_text(reference(), encoding="utf-8")
     cli_reference.PAGE.write_text(cli_reference.page(), encoding="utf-8")
-    MANUAL.write_text(manual(), encoding="utf-8")
     methods_reference.PAGE.write_text(methods_reference.page(), encoding="utf-8")
     socket_reference.PAGE.write_text(socket_reference.page(), encoding="utf-8")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.cli.help import man
 from tests.project.artefacts import build, clean_environ, copy_source, run, unpack
 from tests.project.tracked import ROOT, files
 
@@ -23,6 +24,7 @@ SHARED = (
     "zsh/site-functions/_sayso",
 )
 UNPACKED = (
+    ".ci/man_page.py",
     ".ci/release",
     "CHANGELOG.md",
     "CONTRIBUTING.md",
@@ -56,6 +58,16 @@ def test_the_wheel_carries_what_its_programs_name(built: dict[str, Path]) -> Non
 
     assert set(SHARED) <= shared
     assert packaged <= set(names)
+
+
+@pytest.mark.slow
+def test_the_man_page_is_what_the_parsers_say(built: dict[str, Path]) -> None:
+    """The wheel installs the page of its own version."""
+    (name,) = (one for one in zipfile.ZipFile(built["wheel"]).namelist() if one.endswith("sayso.1"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+    written = zipfile.ZipFile(built["wheel"]).read(name).decode()
+    assert written == man.page(project["version"])
 
 
 def test_the_sdist_carries_what_make_needs(built: dict[str, Path], tmp_path: Path) -> None:

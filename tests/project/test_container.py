@@ -117,6 +117,7 @@ def test_what_is_copied_reaches_the_build_and_nothing_else() -> None:
     )
 
     assert "*" in lines
-    assert {"bot", "channels", "core", "pyproject.toml", "requirements.lock", *wheel} <= kept
+    sources = {".ci", "bot", "channels", "core", "pyproject.toml", "requirements.lock"}
+    assert sources | set(wheel) <= kept
     for name in ("secrets", ".git", ".venv", "dist", "tests"):
         assert not any(fnmatch(name, one) for one in kept), name

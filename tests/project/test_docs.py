@@ -58,11 +58,6 @@ def test_the_commands_page_is_what_the_parsers_say() -> None:
     assert cli_reference.PAGE.read_text(encoding="utf-8") == cli_reference.page(), _STALE
 
 
-def test_the_manual_page_is_what_the_parsers_say() -> None:
-    """The wheel installs the page that is checked in."""
-    assert generated.MANUAL.read_text(encoding="utf-8") == generated.manual(), _STALE
-
-
 def test_every_command_and_flag_is_documented() -> None:
     """Each command has its heading, and each of its arguments a row with a description."""
     text = page("reference/cli.md")

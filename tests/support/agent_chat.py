@@ -18,7 +18,7 @@ from core.isolation.agents.agents import Agents
 from core.isolation.agents.runtime import Runtime
 from core.model.identity import DEFAULT_AGENT, Actor, Target
 from core.model.policy import PolicyLayer
-from core.settings import ForwardMode
+from core.settings.approvals import ForwardMode
 from tests.support.agents import KEY, equip
 from tests.support.chat import sending
 from tests.support.executors import World, executors

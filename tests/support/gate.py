@@ -29,7 +29,7 @@ from core.model.result import Finished, Pending
 from core.planning.planner import Planner
 from core.ports import Journal
 from core.runner.runner import MOST_RUNS, Runner
-from core.settings import ForwardMode
+from core.settings.approvals import ForwardMode
 from core.store import Store, open_store
 from core.trust.sealing import SEALING_KEY, Seals
 

@@ -65,7 +65,7 @@ def refused(wish: ExecRequest) -> Refusal:
 
 
 @dataclass
-class Watcher:
+class Start:
     """Grants or refuses the claim, and records what it receives."""
 
     grants: bool = True
@@ -114,9 +114,9 @@ def new_run() -> ApprovalId:
     return ApprovalId(secrets.token_hex(13))
 
 
-async def run(runner: Runner, wish: ExecRequest, watcher: Watcher | None = None) -> Finished:
+async def run(runner: Runner, wish: ExecRequest, start: Start | None = None) -> Finished:
     """Plan and run a request."""
-    return await runner.run(new_run(), planned(wish), watcher or Watcher())
+    return await runner.run(new_run(), planned(wish), start or Start())
 
 
 async def shell(runner: Runner, script: str, timeout_ms: int | None = None) -> Finished:

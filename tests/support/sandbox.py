@@ -19,8 +19,8 @@ from core.model.result import Finished
 from core.planning.planner import Planner
 from core.runner.limits import Limits
 from core.runner.runner import Runner
-from core.settings import SandboxSection
-from tests.support.runs import Watcher, new_run, request, running
+from core.settings.sandbox import SandboxSection
+from tests.support.runs import Start, new_run, request, running
 
 SANDBOX = ExecPolicy(host=ExecHost.SANDBOX)
 PYTHON = os.path.realpath(sys.executable)
@@ -46,14 +46,14 @@ class HomeBeside:
     workspace: Path
 
     async def run(
-        self, wish: str | tuple[str, ...], cwd: Path | None = None, watcher: Watcher | None = None
+        self, wish: str | tuple[str, ...], cwd: Path | None = None, start: Start | None = None
     ) -> Finished:
         """Run a line or a vector inside, by default in the workspace."""
-        return await self.host.run(new_run(), self.plan(wish, cwd), watcher or Watcher())
+        return await self.host.run(new_run(), self.plan(wish, cwd), start or Start())
 
     async def run_outside(self, wish: str | tuple[str, ...], cwd: Path | None = None) -> Finished:
         """Run the same on the gateway host: the control."""
-        return await self.runner.run(new_run(), self.plan(wish, cwd), Watcher())
+        return await self.runner.run(new_run(), self.plan(wish, cwd), Start())
 
     def plan(
         self,

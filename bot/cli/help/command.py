@@ -52,9 +52,11 @@ def register(commands: "Commands") -> None:
 def help_(args: argparse.Namespace) -> int:
     """Print help; exit 2 if none has this name."""
     if args.man:
+        from importlib.metadata import version  # noqa: PLC0415 - slow, rarely needed
+
         from bot.cli.help.man import page  # noqa: PLC0415 - only the part that is asked for
 
-        return _print(args, page())
+        return _print(args, page(version("sayso")))
     name = " ".join(args.topic)
     text = _topic(name) if name in TOPICS else _of_command(args.topic)
     if text is not None:

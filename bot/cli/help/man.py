@@ -1,4 +1,4 @@
-"""Generate the man page, sayso(1), from the parsers themselves."""
+"""Generate the man page, sayso(1), from the parsers themselves; builds call it too."""
 
 import argparse
 import re
@@ -30,14 +30,12 @@ def _written(action: argparse.Action) -> str:
     return " ".join(filter(None, (", ".join(action.option_strings), value)))
 
 
-def page() -> str:
+def page(version: str) -> str:
     """Return the page in the man macros (man(7)), which `man -l` shows."""
-    from importlib.metadata import version  # noqa: PLC0415 - slow, rarely needed
-
     parser = build_parser()
     return "\n".join(
         (
-            f'.TH SAYSO 1 "" "sayso {version("sayso")}" "Sayso"',
+            f'.TH SAYSO 1 "" "sayso {version}" "Sayso"',
             ".SH NAME",
             _text("sayso - your agents run commands on your say-so"),
             ".SH SYNOPSIS",

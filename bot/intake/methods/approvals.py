@@ -9,7 +9,7 @@ from bot.intake.callers import unix_peer, visibility
 from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import RUN_BY_US
 from bot.intake.methods.runs import FOLLOWS
-from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.method import Group, handles
 from bot.intake.registry.params import IdParams, ListParams, ResolveParams, WaitParams
 from bot.intake.results.questions import (
     ApprovalAnswer,
@@ -37,81 +37,18 @@ READS = frozenset({Scope.READ})
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalMethods:
+class ApprovalMethods(Group):
     """The methods about approvals."""
 
     gate: Gate
     page_url: Callable[[], str] = str
 
-    def methods(self) -> Iterable[AnyMethod]:
-        """Return the methods."""
-        return (*self._deciding(), *self._listing(), *self._about_one())
-
-    def _deciding(self) -> Iterable[AnyMethod]:
-        return (
-            Method(
-                name="exec.approval.waitDecision",
-                params=WaitParams,
-                scopes=FOLLOWS,
-                handler=self.wait,
-                summary="Wait until an approval is decided.",
-                result=ApprovalAnswer,
-                note="once decided or at the timeout",
-            ),
-            Method(
-                name="exec.approval.resolve",
-                params=ResolveParams,
-                scopes=frozenset({Scope.APPROVE}),
-                handler=self.resolve,
-                summary="Answer an approval, as the person whose token or terminal it is.",
-                result=ResolvedAnswer,
-                urgent=True,
-            ),
-        )
-
-    def _listing(self) -> Iterable[AnyMethod]:
-        return (
-            Method(
-                name="exec.approval.list",
-                params=ListParams,
-                scopes=READS,
-                handler=self.pending,
-                summary="List pending approvals, the soonest deadline first.",
-                result=ApprovalsAnswer,
-                filters=True,
-                urgent=True,
-            ),
-        )
-
-    def _about_one(self) -> Iterable[AnyMethod]:
-        return (
-            Method(
-                name="exec.approval.get",
-                params=IdParams,
-                scopes=FOLLOWS,
-                handler=self.get,
-                summary="Show one approval by id, code or unique prefix.",
-                result=ApprovalAnswer,
-                urgent=True,
-            ),
-            Method(
-                name="exec.approval.copies",
-                params=IdParams,
-                scopes=READS,
-                handler=self.copies,
-                summary="Return the status of each copy of a prompt.",
-                result=CopiesAnswer,
-            ),
-            Method(
-                name="exec.approval.evidence",
-                params=IdParams,
-                scopes=READS,
-                handler=self.evidence,
-                summary="Return what people were shown of an approval, where, when and who looked.",
-                result=EvidenceAnswer,
-            ),
-        )
-
+    @handles(
+        "exec.approval.waitDecision",
+        FOLLOWS,
+        "Wait until an approval is decided.",
+        note="once decided or at the timeout",
+    )
     async def wait(self, params: WaitParams, caller: Caller) -> ApprovalAnswer:
         """Wait until an approval is decided and return it."""
         approval_id = await visibility.of_run(self.gate, params.id, caller)
@@ -124,6 +61,12 @@ class ApprovalMethods:
             raise NotFound(f"no approval has the id {params.id!r}")
         return ApprovalAnswer.of(found)
 
+    @handles(
+        "exec.approval.resolve",
+        frozenset({Scope.APPROVE}),
+        "Answer an approval, as the person whose token or terminal it is.",
+        urgent=True,
+    )
     async def resolve(self, params: ResolveParams, caller: Caller) -> ResolvedAnswer:
         """Answer an approval; the lists of approvers decide who may."""
         answer = Answer(
@@ -175,6 +118,13 @@ class ApprovalMethods:
         given = params.passkey
         return PasskeyAnswer(given.nonce, given.credential, params.limit or "", party)
 
+    @handles(
+        "exec.approval.list",
+        READS,
+        "List pending approvals, the soonest deadline first.",
+        filters=True,
+        urgent=True,
+    )
     async def pending(self, params: ListParams, caller: Caller) -> ApprovalsAnswer:
         """List what is waiting, and record that the person who reads it has seen it."""
         agent = None if params.agent is None else AgentId(params.agent)
@@ -184,6 +134,9 @@ class ApprovalMethods:
         self._seen(caller, made.pending)
         return made
 
+    @handles(
+        "exec.approval.get", FOLLOWS, "Show one approval by id, code or unique prefix.", urgent=True
+    )
     async def get(self, params: IdParams, caller: Caller) -> ApprovalAnswer:
         """Return one approval by id, code or unique prefix."""
         found = visibility.seen(await self.gate.store.read(approvals.find, params.id), caller)
@@ -193,12 +146,18 @@ class ApprovalMethods:
         self._seen(caller, [made])
         return made
 
+    @handles("exec.approval.copies", READS, "Return the status of each copy of a prompt.")
     async def copies(self, params: IdParams, caller: Caller) -> CopiesAnswer:
         """Return the status of each copy of a prompt."""
         approval_id = await visibility.of_run(self.gate, params.id, caller)
         found = await self.gate.store.read(receipts, ApprovalId(approval_id))
         return CopiesAnswer(copies=[CopyAnswer.of(one) for one in found])
 
+    @handles(
+        "exec.approval.evidence",
+        READS,
+        "Return what people were shown of an approval, where, when and who looked.",
+    )
     async def evidence(self, params: IdParams, caller: Caller) -> EvidenceAnswer:
         """Return what was shown before and after an approval was decided."""
         approval_id = await visibility.of_run(self.gate, params.id, caller)

@@ -5,7 +5,6 @@ Its entries let programs run unasked, so replacing it grants rights (docs/decisi
 
 import asyncio
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -16,7 +15,7 @@ from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.approvals import READS
 from bot.intake.methods.people import RULES, TYPED
-from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.method import Group, handles
 from bot.intake.registry.params import AgentParams, Params
 from bot.intake.results.answer import safe
 from bot.intake.results.rules import FileAnswer, FileChangeAnswer
@@ -38,38 +37,19 @@ class FileParams(Params):
 
 
 @dataclass(frozen=True, slots=True)
-class ApprovalsFileMethods:
+class ApprovalsFileMethods(Group):
     """The methods about exec-approvals.json; each change is in the journal."""
 
     rulebook: Rulebook
     journal: Journal
     askers: Askers
 
-    def methods(self) -> Iterable[AnyMethod]:
-        """Return the methods."""
-        return (
-            Method(
-                name="exec.approvals.get",
-                params=AgentParams,
-                scopes=READS,
-                handler=self.get,
-                summary=(
-                    "Show exec-approvals.json without its token; with `agent`, only its section."
-                ),
-                result=FileAnswer,
-                filters=True,
-            ),
-            Method(
-                name="exec.approvals.set",
-                params=FileParams,
-                scopes=RULES,
-                handler=self.put,
-                summary="Replace exec-approvals.json.",
-                result=FileChangeAnswer,
-                note=TYPED,
-            ),
-        )
-
+    @handles(
+        "exec.approvals.get",
+        READS,
+        "Show exec-approvals.json without its token; with `agent`, only its section.",
+        filters=True,
+    )
     async def get(self, params: AgentParams, caller: Caller) -> FileAnswer:
         """Return the file; a caller bound to an agent sees only that agent's part of it."""
         file = self.rulebook.file
@@ -79,6 +59,7 @@ class ApprovalsFileMethods:
         warnings = [safe(one) for one in lint]
         return FileAnswer(file=shown, hash=base_hash(found), warnings=warnings)
 
+    @handles("exec.approvals.set", RULES, "Replace exec-approvals.json.", note=TYPED)
     async def put(self, params: FileParams, caller: Caller) -> FileChangeAnswer:
         """Replace the file, if it has not changed since it was read."""
         why = await self.askers.refusal(caller)

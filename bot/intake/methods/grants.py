@@ -7,7 +7,7 @@ from pydantic import Field
 
 from bot.intake.callers.caller import Caller
 from bot.intake.methods.approvals import READS
-from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.method import Group, handles
 from bot.intake.registry.params import AgentParams, Name, Params, TaskName
 from bot.intake.results.answer import ChangeAnswer, safe
 from bot.intake.results.rules import GrantAnswer, GrantsAnswer
@@ -38,44 +38,14 @@ class TaskParams(AgentParams):
 
 
 @dataclass(frozen=True, slots=True)
-class GrantMethods:
+class GrantMethods(Group):
     """The methods about grants; each end is in the journal."""
 
     store: Store
     rulebook: Rulebook
     journal: Journal
 
-    def methods(self) -> Iterable[AnyMethod]:
-        """Return the methods."""
-        return (
-            Method(
-                name="grants.list",
-                params=AgentParams,
-                scopes=READS,
-                handler=self.listed,
-                summary="List the active temporary grants.",
-                result=GrantsAnswer,
-                filters=True,
-            ),
-            Method(
-                name="grants.revoke",
-                params=GrantParams,
-                scopes=PEOPLES_SCOPES,
-                handler=self.revoke,
-                summary="Revoke a grant.",
-                result=ChangeAnswer,
-                urgent=True,
-            ),
-            Method(
-                name="tasks.end",
-                params=TaskParams,
-                scopes=PEOPLES_SCOPES,
-                handler=self.end_task,
-                summary="Revoke every grant of a task.",
-                result=ChangeAnswer,
-            ),
-        )
-
+    @handles("grants.list", READS, "List the active temporary grants.", filters=True)
     async def listed(self, params: AgentParams, caller: Caller) -> GrantsAnswer:
         """List the grants in effect, with what each would have matched."""
         found = await self.store.read(grants.listed, self.rulebook.idle_ms)
@@ -85,6 +55,7 @@ class GrantMethods:
         shown = [GrantAnswer.of(one, previews.get(one.id)) for one in kept]
         return GrantsAnswer(grants=shown)
 
+    @handles("grants.revoke", PEOPLES_SCOPES, "Revoke a grant.", urgent=True)
     async def revoke(self, params: GrantParams, caller: Caller) -> ChangeAnswer:
         """End a grant; every local process may call this.
 
@@ -106,6 +77,7 @@ class GrantMethods:
             )
         raise NotFound(safe(_NONE.format(params.id)))
 
+    @handles("tasks.end", PEOPLES_SCOPES, "Revoke every grant of a task.")
     async def end_task(self, params: TaskParams, caller: Caller) -> ChangeAnswer:
         """End what was allowed for a task; every local process may call this, as it only narrows.
 

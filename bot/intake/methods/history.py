@@ -1,12 +1,12 @@
 """Return past records: unacknowledged events, sessions, the history."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from bot.intake.callers.caller import Caller
 from bot.intake.methods.approvals import READS
 from bot.intake.methods.runs import ASKS, FOLLOWS
-from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.method import Group, handles
 from bot.intake.registry.params import (
     AckParams,
     EventsParams,
@@ -31,66 +31,38 @@ from core.store.views import owners, references
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryMethods:
+class HistoryMethods(Group):
     """The methods about past records."""
 
     store: Store
 
-    def methods(self) -> Iterable[AnyMethod]:
-        """Return the methods."""
-        return (
-            Method(
-                name="events.drain",
-                params=EventsParams,
-                scopes=FOLLOWS,
-                handler=self.drain,
-                summary="Read a session's events after `seq` that are not acknowledged.",
-                result=EventsAnswer,
-            ),
-            Method(
-                name="events.ack",
-                params=AckParams,
-                scopes=ASKS,
-                handler=self.ack,
-                summary="Acknowledge a session's events; they are not delivered again.",
-                result=AckedAnswer,
-            ),
-            Method(
-                name="sessions.list",
-                params=ListParams,
-                scopes=READS,
-                handler=self.sessions,
-                summary="List the sessions; with `agent`, those named `agent:AGENT:…`.",
-                result=SessionsAnswer,
-            ),
-            Method(
-                name="history.list",
-                params=PastParams,
-                scopes=READS,
-                handler=self.history,
-                summary="List requests and how they ended, the newest first.",
-                result=HistoryAnswer,
-                filters=True,
-            ),
-        )
-
+    @handles(
+        "events.drain", FOLLOWS, "Read a session's events after `seq` that are not acknowledged."
+    )
     async def drain(self, params: EventsParams, caller: Caller) -> EventsAnswer:
         """Return a session's events after the last acknowledged one and after ``seq``."""
         session = SessionKey(params.session)
         waiting = await self.store.read(events.drain, session, params.limit, params.seq)
         return EventsAnswer(events=[EventAnswer.of(happened, caller) for happened in waiting])
 
+    @handles("events.ack", ASKS, "Acknowledge a session's events; they are not delivered again.")
     async def ack(self, params: AckParams, _caller: Caller) -> AckedAnswer:
         """Acknowledge a session's events up to ``seq``."""
         acked = await self.store.write(events.ack, SessionKey(params.session), params.seq)
         return AckedAnswer(acked=acked)
 
+    @handles(
+        "sessions.list", READS, "List the sessions; with `agent`, those named `agent:AGENT:…`."
+    )
     async def sessions(self, params: ListParams, _caller: Caller) -> SessionsAnswer:
         """List the sessions in the order of their keys."""
         head = "" if params.agent is None else f"agent:{params.agent}:"
         found = await self.store.read(owners.sessions_of, params.limit, head)
         return SessionsAnswer(sessions=[SessionAnswer.of(row) for row in found])
 
+    @handles(
+        "history.list", READS, "List requests and how they ended, the newest first.", filters=True
+    )
     async def history(self, params: PastParams, caller: Caller) -> HistoryAnswer:
         """List what was asked and how it ended, newest first, as far as the caller may see it."""
         if params.id is not None:

@@ -2,15 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 
 from bot.intake.callers.caller import Caller
 from bot.intake.methods.approvals import READS
-from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.method import Group, handles
 from bot.intake.registry.params import NoParams
-from bot.intake.results.insight import InsightAnswer
+from bot.intake.results.answer import Answer, Milliseconds, safe
 from core.store import Store
 from core.store.views.insight import Insight, insight
 
@@ -18,8 +17,79 @@ DAYS = 30
 _GOOD_S = 60.0
 
 
+class DayAnswer(Answer):
+    """The prompts of one day by how they ended; `day` counts from 1970-01-01."""
+
+    day: int
+    asked: int
+    allowed: int
+    denied: int
+    expired: int
+    cancelled: int
+    pending: int
+    median_ms: int | None
+
+
+class AgentAnswer(Answer):
+    """The prompts of one agent; `allowRate` is the share allowed of those answered."""
+
+    agent: str
+    asked: int
+    allowed: int
+    denied: int
+    allow_rate: float | None
+
+
+class InsightAnswer(Answer):
+    """What prompts cost; `cut` is true if there were more than are counted."""
+
+    since_ms: Milliseconds
+    cut: bool
+    asked: int
+    answers: int
+    median_ms: int | None
+    days: list[DayAnswer]
+    agents: list[AgentAnswer]
+
+    @classmethod
+    def of(cls, found: Insight) -> "InsightAnswer":
+        """Return the counts."""
+        days = [
+            DayAnswer(
+                day=one.day,
+                asked=one.asked,
+                allowed=one.allowed,
+                denied=one.denied,
+                expired=one.expired,
+                cancelled=one.cancelled,
+                pending=one.pending,
+                median_ms=one.median_ms,
+            )
+            for one in found.days
+        ]
+        agents = [
+            AgentAnswer(
+                agent=safe(one.agent),
+                asked=one.asked,
+                allowed=one.allowed,
+                denied=one.denied,
+                allow_rate=_rate(one.allowed, one.denied),
+            )
+            for one in found.agents
+        ]
+        return cls(
+            since_ms=found.since_ms,
+            cut=found.cut,
+            asked=sum(one.asked for one in found.days),
+            answers=found.answers,
+            median_ms=found.median_ms,
+            days=days,
+            agents=agents,
+        )
+
+
 @dataclass(slots=True)
-class InsightMethods:
+class InsightMethods(Group):
     """The method about what prompts cost."""
 
     store: Store
@@ -28,21 +98,13 @@ class InsightMethods:
     _until: float = 0.0
     _counting: asyncio.Task[Insight] | None = field(default=None)
 
-    def methods(self) -> Iterable[AnyMethod]:
-        """Return the method."""
-        return (
-            Method(
-                name="insight.get",
-                params=NoParams,
-                scopes=READS,
-                handler=self.get,
-                summary="Count the prompts of the last 30 days by day and outcome, and by agent.",
-                result=InsightAnswer,
-                note="what was counted up to a minute ago, at once",
-                of_all=True,
-            ),
-        )
-
+    @handles(
+        "insight.get",
+        READS,
+        "Count the prompts of the last 30 days by day and outcome, and by agent.",
+        note="what was counted up to a minute ago, at once",
+        of_all=True,
+    )
     async def get(self, _params: NoParams, _caller: Caller) -> InsightAnswer:
         """Return what was counted last; only the first call waits for the count."""
         if time.monotonic() >= self._until and self._counting is None:
@@ -61,3 +123,7 @@ class InsightMethods:
             return self._known
         finally:
             self._counting = None
+
+
+def _rate(allowed: int, denied: int) -> float | None:
+    return allowed / (allowed + denied) if allowed + denied else None

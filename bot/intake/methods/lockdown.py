@@ -5,7 +5,6 @@ machine may lift it (docs/decisions/0009), and only if the proof of every entry 
 """
 
 import logging
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pydantic import Field
@@ -14,7 +13,7 @@ from bot.gate_proof.prover import Prover
 from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.people import PERSON, RULES
-from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.method import Group, handles
 from bot.intake.registry.params import NoParams, Params
 from bot.intake.results.answer import ChangeAnswer
 from bot.intake.results.gateway import LockdownAnswer
@@ -36,50 +35,29 @@ class EngageParams(Params):
 
 
 @dataclass(frozen=True, slots=True)
-class LockdownMethods:
+class LockdownMethods(Group):
     """The methods about the lockdown; ``prover`` proves the gate before it is lifted."""
 
     lockdown: Lockdown
     askers: Askers
     prover: Prover | None
 
-    def methods(self) -> Iterable[AnyMethod]:
-        """Return the methods."""
-        return (
-            Method(
-                name="lockdown.get",
-                params=NoParams,
-                scopes=_LOOKS,
-                handler=self.get,
-                summary="Report whether Sayso is locked down, since when and why.",
-                result=LockdownAnswer,
-                urgent=True,
-            ),
-            Method(
-                name="lockdown.engage",
-                params=EngageParams,
-                scopes=PEOPLES_SCOPES,
-                handler=self.engage,
-                summary="Deny every request from now on; running commands continue.",
-                result=ChangeAnswer,
-                urgent=True,
-            ),
-            Method(
-                name="lockdown.lift",
-                params=NoParams,
-                scopes=RULES,
-                handler=self.lift,
-                summary="Test every entry point, and accept requests again if all pass.",
-                result=ChangeAnswer,
-                note=f"only from a {PERSON}",
-                local=True,
-            ),
-        )
-
+    @handles(
+        "lockdown.get",
+        _LOOKS,
+        "Report whether Sayso is locked down, since when and why.",
+        urgent=True,
+    )
     async def get(self, _params: NoParams, _caller: Caller) -> LockdownAnswer:
         """Return the status."""
         return LockdownAnswer.of(self.lockdown.state())
 
+    @handles(
+        "lockdown.engage",
+        PEOPLES_SCOPES,
+        "Deny every request from now on; running commands continue.",
+        urgent=True,
+    )
     async def engage(self, params: EngageParams, caller: Caller) -> ChangeAnswer:
         """Lock, then notify everybody; a failure to notify is retried and does not unlock."""
         known = self.lockdown.state()
@@ -92,6 +70,13 @@ class LockdownMethods:
                 _log.error("cannot announce the lockdown yet: %s", failure)
         return ChangeAnswer.of(locked.sentence, done=known is None)
 
+    @handles(
+        "lockdown.lift",
+        RULES,
+        "Test every entry point, and accept requests again if all pass.",
+        note=f"only from a {PERSON}",
+        local=True,
+    )
     async def lift(self, _params: NoParams, caller: Caller) -> ChangeAnswer:
         """Lift the lockdown for a person at a terminal, if every entry point passes its proof."""
         locked = self.lockdown.state()

@@ -4,7 +4,7 @@ A link grants rights, as a token does, so it takes a person at a terminal of thi
 (docs/decisions/0009). A person sees and ends their own sessions; over the socket, all of them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pydantic import Field
@@ -12,7 +12,7 @@ from pydantic import Field
 from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.people import PERSON, RULES
-from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.method import Group, handles
 from bot.intake.registry.params import Name, NoParams, Params
 from bot.intake.results.answer import ChangeAnswer, safe
 from bot.intake.results.people import LinkAnswer, PageSessionsAnswer, TokenAnswer
@@ -51,7 +51,7 @@ class SessionRefParams(Params):
 
 
 @dataclass(frozen=True, slots=True)
-class LoginMethods:
+class LoginMethods(Group):
     """The methods about signing in; ``page_url`` is where the page is, empty if it is off.
 
     ``config`` is the file that turns it on.
@@ -63,39 +63,13 @@ class LoginMethods:
     page_url: Callable[[], str]
     config: str
 
-    def methods(self) -> Iterable[AnyMethod]:
-        """Return the methods."""
-        return (
-            Method(
-                name="page.login",
-                params=LoginParams,
-                scopes=RULES,
-                handler=self.login,
-                result=LinkAnswer,
-                summary="Create a one-time link to the control page, valid for ten minutes.",
-                note=f"only from a {PERSON}",
-                local=True,
-            ),
-            Method(
-                name="page.sessions",
-                params=NoParams,
-                scopes=PEOPLES_SCOPES,
-                handler=self.sessions,
-                result=PageSessionsAnswer,
-                summary="List the live sessions of the control page: a person's own, or all.",
-                note="over the network a person's own",
-            ),
-            Method(
-                name="page.end",
-                params=SessionRefParams,
-                scopes=PEOPLES_SCOPES,
-                handler=self.end,
-                result=ChangeAnswer,
-                summary="Sign out a session of the control page, or revoke it.",
-                note="over the network a person's own",
-            ),
-        )
-
+    @handles(
+        "page.login",
+        RULES,
+        "Create a one-time link to the control page, valid for ten minutes.",
+        note=f"only from a {PERSON}",
+        local=True,
+    )
     async def login(self, params: LoginParams, caller: Caller) -> LinkAnswer:
         """Make a link, for a person at a terminal."""
         base = self.page_url()
@@ -125,11 +99,23 @@ class LoginMethods:
             expires_ms=made.expires_ms,
         )
 
+    @handles(
+        "page.sessions",
+        PEOPLES_SCOPES,
+        "List the live sessions of the control page: a person's own, or all.",
+        note="over the network a person's own",
+    )
     async def sessions(self, _params: NoParams, caller: Caller) -> PageSessionsAnswer:
         """List the sessions that the caller may know of."""
         found = await self._visible(caller)
         return PageSessionsAnswer(sessions=[TokenAnswer.of(one) for one in found])
 
+    @handles(
+        "page.end",
+        PEOPLES_SCOPES,
+        "Sign out a session of the control page, or revoke it.",
+        note="over the network a person's own",
+    )
     async def end(self, params: SessionRefParams, caller: Caller) -> ChangeAnswer:
         """End a session.
 

@@ -5,15 +5,14 @@ unlinking, restoring) counts only from a person at a terminal, or over the netwo
 the scope ``admin``.
 """
 
-from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
 from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
-from bot.intake.registry.method import AnyMethod, Method, P
+from bot.intake.registry.method import Group, handles
 from bot.intake.registry.params import Name, NoParams, Params
 from bot.intake.results.answer import ChangeAnswer, safe
 from bot.intake.results.people import (
@@ -66,7 +65,7 @@ class PasskeyIdParams(Params):
 
 
 @dataclass(frozen=True, slots=True)
-class PeopleMethods:
+class PeopleMethods(Group):
     """The methods about people; each change is in the journal."""
 
     store: Store
@@ -74,95 +73,13 @@ class PeopleMethods:
     askers: Askers
     seals: Seals
 
-    def methods(self) -> Iterable[AnyMethod]:
-        """Return the methods."""
-        return (*self._directory(), *self._apps(), *self._passkeys())
-
-    def _directory(self) -> Iterable[AnyMethod]:
-        return (
-            Method(
-                name="people.list",
-                params=NoParams,
-                scopes=PEOPLES_SCOPES,
-                handler=self.listed,
-                summary="List the people with their accounts.",
-                result=PeopleAnswer,
-            ),
-            _change("add", NameParams, self.add, "Add a person", TYPED),
-            Method(
-                name="people.pair",
-                params=NameParams,
-                scopes=RULES,
-                handler=self.pair,
-                result=PairAnswer,
-                summary="Create a code that links the account that sends it.",
-                note=TYPED,
-            ),
-            _change(
-                "unlink", AccountParams, self.unlink, "Unlink an account from its person", TYPED
-            ),
-            _change(
-                "revoke",
-                WhoParams,
-                self.revoke,
-                "Revoke a person's or an account's right to approve",
-            ),
-            _change(
-                "restore", WhoParams, self.restore, "Restore a revoked right to approve", TYPED
-            ),
-        )
-
-    def _apps(self) -> Iterable[AnyMethod]:
-        return (
-            Method(
-                name="people.totp",
-                params=NameParams,
-                scopes=RULES,
-                handler=self.enrol,
-                result=TotpAnswer,
-                summary="Enrol a person's authenticator app; an earlier one ends.",
-                note=f"only from a {PERSON}",
-                local=True,
-            ),
-            Method(
-                name="people.forgetTotp",
-                params=NameParams,
-                scopes=RULES,
-                handler=self.forget_app,
-                result=ChangeAnswer,
-                summary="Remove a person's authenticator app; the typed code counts again.",
-                note=f"only from a {PERSON}",
-                local=True,
-            ),
-        )
-
-    def _passkeys(self) -> Iterable[AnyMethod]:
-        return (
-            Method(
-                name="people.passkeys",
-                params=NoParams,
-                scopes=PEOPLES_SCOPES,
-                handler=self.passkeys,
-                result=PasskeysAnswer,
-                summary="List the passkeys that people registered on the control page.",
-            ),
-            Method(
-                name="people.forgetPasskey",
-                params=PasskeyIdParams,
-                scopes=RULES,
-                handler=self.forget_passkey,
-                result=ChangeAnswer,
-                summary="Remove a passkey; after a person's last, what counted before does.",
-                note=f"only from a {PERSON}",
-                local=True,
-            ),
-        )
-
+    @handles("people.list", PEOPLES_SCOPES, "List the people with their accounts.")
     async def listed(self, _params: NoParams, _caller: Caller) -> PeopleAnswer:
         """List the people with their accounts."""
         found = await self.store.read(people.listed)
         return PeopleAnswer(people=[PersonAnswer.of(one) for one in found])
 
+    @handles("people.add", RULES, "Add a person.", note=TYPED)
     async def add(self, params: NameParams, caller: Caller) -> ChangeAnswer:
         """Add a person."""
         name = params.name
@@ -174,6 +91,9 @@ class PeopleMethods:
             return ChangeAnswer.of(f"{name} was added. Next: `sayso people pair {name}`.")
         return ChangeAnswer.of(f"{name} already exists.")
 
+    @handles(
+        "people.pair", RULES, "Create a code that links the account that sends it.", note=TYPED
+    )
     async def pair(self, params: NameParams, caller: Caller) -> PairAnswer:
         """Create a code that links the account that sends it; it is shown only once.
 
@@ -197,6 +117,7 @@ class PeopleMethods:
             done=True, sentence=safe(sentence), code=drawn.code, expires_ms=drawn.expires_ms
         )
 
+    @handles("people.unlink", RULES, "Unlink an account from its person.", note=TYPED)
     async def unlink(self, params: AccountParams, caller: Caller) -> ChangeAnswer:
         """Unlink an account from its person; from then on it counts as a separate person."""
         refusal = await self._refusal(caller)
@@ -209,6 +130,7 @@ class PeopleMethods:
             return ChangeAnswer.of(f"{params.account} is not linked.", done=False)
         return ChangeAnswer.of(f"{params.account} no longer belongs to {person}.")
 
+    @handles("people.revoke", RULES, "Revoke a person's or an account's right to approve.")
     async def revoke(self, params: WhoParams, caller: Caller) -> ChangeAnswer:
         """Stop a person or an account of this name from answering; every local process may.
 
@@ -224,6 +146,7 @@ class PeopleMethods:
             return ChangeAnswer.of(f"{who} is revoked: answers and earlier votes no longer count.")
         raise _nobody(who)
 
+    @handles("people.restore", RULES, "Restore a revoked right to approve.", note=TYPED)
     async def restore(self, params: WhoParams, caller: Caller) -> ChangeAnswer:
         """Let a person's or an account's answers count again.
 
@@ -241,6 +164,13 @@ class PeopleMethods:
             return ChangeAnswer.of(f"{who} may approve again, wherever the configuration says so.")
         return ChangeAnswer.of(f"{who} is not revoked.", done=False)
 
+    @handles(
+        "people.totp",
+        RULES,
+        "Enrol a person's authenticator app; an earlier one ends.",
+        note=f"only from a {PERSON}",
+        local=True,
+    )
     async def enrol(self, params: NameParams, caller: Caller) -> TotpAnswer:
         """Generate the secret of a person's app; it is shown only once."""
         name = params.name
@@ -257,6 +187,13 @@ class PeopleMethods:
         )
         return TotpAnswer(done=True, sentence=sentence, uri=totp.uri(secret, name))
 
+    @handles(
+        "people.forgetTotp",
+        RULES,
+        "Remove a person's authenticator app; the typed code counts again.",
+        note=f"only from a {PERSON}",
+        local=True,
+    )
     async def forget_app(self, params: NameParams, caller: Caller) -> ChangeAnswer:
         """Remove a person's app."""
         refusal = await self._refusal(caller)
@@ -267,11 +204,23 @@ class PeopleMethods:
             return ChangeAnswer.of(f"{params.name} no longer has an authenticator app.")
         return ChangeAnswer.of(safe(f"{params.name!a} has no authenticator app."), done=False)
 
+    @handles(
+        "people.passkeys",
+        PEOPLES_SCOPES,
+        "List the passkeys that people registered on the control page.",
+    )
     async def passkeys(self, _params: NoParams, _caller: Caller) -> PasskeysAnswer:
         """List everybody's passkeys."""
         found = await self.store.read(passkeys.listed)
         return PasskeysAnswer(passkeys=[PasskeyRow.of(one) for one in found])
 
+    @handles(
+        "people.forgetPasskey",
+        RULES,
+        "Remove a passkey; after a person's last, what counted before does.",
+        note=f"only from a {PERSON}",
+        local=True,
+    )
     async def forget_passkey(self, params: PasskeyIdParams, caller: Caller) -> ChangeAnswer:
         """Remove a passkey."""
         refusal = await self._refusal(caller)
@@ -296,13 +245,3 @@ class PeopleMethods:
 
 def _nobody(who: str) -> NotFound:
     return NotFound(safe(f"Nobody has the name or account {who!a}; see `sayso people list`."))
-
-
-def _change(
-    name: str,
-    params: type[P],
-    handler: Callable[[P, Caller], Coroutine[Any, Any, ChangeAnswer]],
-    summary: str,
-    note: str = "",
-) -> Method[P, ChangeAnswer]:
-    return Method(f"people.{name}", params, RULES, handler, ChangeAnswer, f"{summary}.", note)

@@ -3,12 +3,11 @@
 import base64
 import time
 from collections import OrderedDict
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from bot.factories.remote_exec import RemoteExec, masked
 from bot.intake.callers.caller import Caller
-from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.method import Group, handles
 from bot.intake.registry.params import NoParams
 from bot.intake.results.remote_bodies import (
     CancelBody,
@@ -42,7 +41,7 @@ READERS = frozenset({Scope.READ, Scope.ADMIN})
 
 
 @dataclass(frozen=True, slots=True)
-class RemoteMethods:
+class RemoteMethods(Group):
     """The methods of remote exec."""
 
     remote: RemoteExec
@@ -50,61 +49,12 @@ class RemoteMethods:
     lockdown: Lockdown
     _kept: OrderedDict[str, tuple[float, RemoteResult]] = field(default_factory=OrderedDict)
 
-    def methods(self) -> Iterable[AnyMethod]:
-        """Return the methods."""
-        return (*self._asking(), *self._looking())
-
-    def _asking(self) -> Iterable[AnyMethod]:
-        return (
-            Method(
-                name="exec.remote.run",
-                params=RunBody,
-                scopes=ASKS,
-                handler=self.run,
-                summary="Run a listed argument vector on another machine, and wait for its end.",
-                result=RunAnswer,
-                ends_with_caller=True,
-            ),
-            Method(
-                name="exec.remote.cancel",
-                params=CancelBody,
-                scopes=ASKS,
-                handler=self.cancel,
-                summary="Cancel a remote run in progress.",
-                result=RemoteCancelledAnswer,
-            ),
-            Method(
-                name="exec.remote.output",
-                params=OutputBody,
-                scopes=ASKS,
-                handler=self.output,
-                summary="Read the rest of truncated output.",
-                result=OutputPage,
-            ),
-        )
-
-    def _looking(self) -> Iterable[AnyMethod]:
-        return (
-            Method(
-                name="exec.remote.sessions",
-                params=NoParams,
-                scopes=READERS,
-                handler=self.sessions,
-                summary="List remote requests in progress, ours and others'.",
-                result=RemoteSessionsAnswer,
-                of_all=True,
-            ),
-            Method(
-                name="exec.remote.diagnostics",
-                params=NoParams,
-                scopes=READERS,
-                handler=self.diagnostics,
-                summary="Report whether remote exec is on, what was denied, how long its list is.",
-                result=DiagnosticsAnswer,
-                of_all=True,
-            ),
-        )
-
+    @handles(
+        "exec.remote.run",
+        ASKS,
+        "Run a listed argument vector on another machine, and wait for its end.",
+        ends_with_caller=True,
+    )
     async def run(self, body: RunBody, caller: Caller) -> RunAnswer:
         """Run, and return all output over HTTP, else as much as a frame carries."""
         result = await self.result(body, caller)
@@ -154,6 +104,7 @@ class RemoteMethods:
         )
         return result
 
+    @handles("exec.remote.cancel", ASKS, "Cancel a remote run in progress.")
     async def cancel(self, body: CancelBody, caller: Caller) -> RemoteCancelledAnswer:
         """Cancel a request."""
         await self.journal.append(
@@ -162,6 +113,7 @@ class RemoteMethods:
         cancelled = await self.remote.client.cancel(body.request_id, body.agent_id)
         return RemoteCancelledAnswer(cancelled=cancelled)
 
+    @handles("exec.remote.output", ASKS, "Read the rest of truncated output.")
     async def output(self, body: OutputBody, _caller: Caller) -> OutputPage:
         """Return the next page of a trimmed answer."""
         self._forget()
@@ -176,6 +128,12 @@ class RemoteMethods:
         more = body.offset + len(page) < len(data)
         return OutputPage(data_b64=base64.b64encode(page).decode(), more=more)
 
+    @handles(
+        "exec.remote.sessions",
+        READERS,
+        "List remote requests in progress, ours and others'.",
+        of_all=True,
+    )
     async def sessions(self, _body: NoParams, _caller: Caller) -> RemoteSessionsAnswer:
         """List our own requests and those that run here for others."""
         pending = [
@@ -198,6 +156,12 @@ class RemoteMethods:
         ]
         return RemoteSessionsAnswer(pending=pending, sessions=sessions)
 
+    @handles(
+        "exec.remote.diagnostics",
+        READERS,
+        "Report whether remote exec is on, what was denied, how long its list is.",
+        of_all=True,
+    )
     async def diagnostics(self, _body: NoParams, _caller: Caller) -> DiagnosticsAnswer:
         """Return the counters, never the access list."""
         counters = self.remote.counters
@@ -246,6 +210,3 @@ def _acl_summary(acl: Acl | None) -> dict[str, object] | None:
         "with_templates": sum(not one.literal for one in commands),
         **shown,
     }
-
-
-__all__ = ["CancelBody", "OutputBody", "RemoteMethods", "RunAnswer", "RunBody"]

@@ -1,12 +1,11 @@
 """Accept requests to run something, and follow them to their end."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bot.intake.callers import visibility
 from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
-from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.method import Group, handles
 from bot.intake.registry.params import AskParams, IdParams, RunParams, WaitParams
 from bot.intake.results.outcomes import (
     AnyStatus,
@@ -27,68 +26,27 @@ STOPS = frozenset({Scope.REQUEST, Scope.APPROVE})
 
 
 @dataclass(frozen=True, slots=True)
-class RunMethods:
+class RunMethods(Group):
     """The methods about runs; ``askers`` remembers which local sessions asked."""
 
     gate: Gate
     askers: Askers
 
-    def methods(self) -> Iterable[AnyMethod]:
-        """Return the methods."""
-        return (*self._asking(), *self._following())
-
-    def _asking(self) -> Iterable[AnyMethod]:
-        return (
-            Method(
-                name="exec.run",
-                params=RunParams,
-                scopes=ASKS,
-                handler=self.run,
-                summary="Request to run a command, and wait for its end.",
-                result=RequestAnswer,
-                note="with `wait: false` at once",
-            ),
-            Method(
-                name="exec.approval.request",
-                params=AskParams,
-                scopes=ASKS,
-                handler=self.run,
-                summary="Request to run a command, and return its status at once.",
-                result=RequestAnswer,
-                note="at once",
-            ),
-        )
-
-    def _following(self) -> Iterable[AnyMethod]:
-        return (
-            Method(
-                name="exec.wait",
-                params=WaitParams,
-                scopes=FOLLOWS,
-                handler=self.wait,
-                summary="Wait for the end of a run.",
-                result=RequestAnswer,
-                note="when it ended or at the timeout",
-            ),
-            Method(
-                name="exec.cancel",
-                params=IdParams,
-                scopes=STOPS,
-                handler=self.cancel,
-                summary="Cancel a pending approval or a running command, by id, code or prefix.",
-                result=CancelledAnswer,
-                urgent=True,
-            ),
-            Method(
-                name="exec.tail",
-                params=IdParams,
-                scopes=FOLLOWS,
-                handler=self.tail,
-                summary="Show a command's latest output, and how it ended if it did.",
-                result=TailAnswer,
-            ),
-        )
-
+    @handles(
+        "exec.run",
+        ASKS,
+        "Request to run a command, and wait for its end.",
+        result=RequestAnswer,
+        note="with `wait: false` at once",
+    )
+    @handles(
+        "exec.approval.request",
+        ASKS,
+        "Request to run a command, and return its status at once.",
+        params=AskParams,
+        result=RequestAnswer,
+        note="at once",
+    )
     async def run(self, params: RunParams, caller: Caller) -> AnyStatus:
         """Submit a request; with ``wait`` (default) return how it ended, else its status."""
         request = params.request(caller.requester)
@@ -104,6 +62,13 @@ class RunMethods:
             answer = await (line or self.gate).wait(answer.run_id) or answer
         return await status_of(self.gate, answer, caller, ignored)
 
+    @handles(
+        "exec.wait",
+        FOLLOWS,
+        "Wait for the end of a run.",
+        result=RequestAnswer,
+        note="when it ended or at the timeout",
+    )
     async def wait(self, params: WaitParams, caller: Caller) -> AnyStatus:
         """Wait for the end of a run."""
         run_id = await visibility.of_run(self.gate, params.id, caller)
@@ -113,6 +78,12 @@ class RunMethods:
             visibility.unknown(params.id)
         return await status_of(self.gate, answer, caller)
 
+    @handles(
+        "exec.cancel",
+        STOPS,
+        "Cancel a pending approval or a running command, by id, code or prefix.",
+        urgent=True,
+    )
     async def cancel(self, params: IdParams, caller: Caller) -> CancelledAnswer:
         """Withdraw a question or end a running command."""
         run_id = await visibility.named(self.gate, params.id, caller)
@@ -124,6 +95,7 @@ class RunMethods:
             visibility.unknown(params.id)
         return CancelledAnswer.of(status, done=done)
 
+    @handles("exec.tail", FOLLOWS, "Show a command's latest output, and how it ended if it did.")
     async def tail(self, params: IdParams, caller: Caller) -> TailAnswer:
         """Show what a command printed last: while it runs here, and as stored after its end."""
         run_id = await visibility.of_run(self.gate, params.id, caller)

@@ -4,7 +4,6 @@ Making one grants rights, so it takes a person at a terminal of this machine (do
 and no token can make another. Revoking takes rights away, so every local process may.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -13,7 +12,7 @@ from pydantic import Field
 from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.people import PERSON, RULES
-from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.method import Group, handles
 from bot.intake.registry.params import Name, NoParams, Params
 from bot.intake.results.answer import ChangeAnswer, safe
 from bot.intake.results.people import NewTokenAnswer, TokenAnswer, TokensAnswer
@@ -49,45 +48,20 @@ class TokenRefParams(Params):
 
 
 @dataclass(frozen=True, slots=True)
-class TokenMethods:
+class TokenMethods(Group):
     """The methods about tokens; each change is in the journal, but never a token's text."""
 
     store: Store
     journal: Journal
     askers: Askers
 
-    def methods(self) -> Iterable[AnyMethod]:
-        """Return the methods."""
-        return (
-            Method(
-                name="token.create",
-                params=TokenParams,
-                scopes=RULES,
-                handler=self.create,
-                summary="Create a token; its text is shown only once.",
-                result=NewTokenAnswer,
-                note=f"only from a {PERSON}",
-                local=True,
-            ),
-            Method(
-                name="token.list",
-                params=NoParams,
-                scopes=RULES,
-                handler=self.listed,
-                summary="List the tokens, without their values.",
-                result=TokensAnswer,
-            ),
-            Method(
-                name="token.revoke",
-                params=TokenRefParams,
-                scopes=RULES,
-                handler=self.revoke,
-                summary="Revoke a token permanently.",
-                result=ChangeAnswer,
-                urgent=True,
-            ),
-        )
-
+    @handles(
+        "token.create",
+        RULES,
+        "Create a token; its text is shown only once.",
+        note=f"only from a {PERSON}",
+        local=True,
+    )
     async def create(self, params: TokenParams, caller: Caller) -> NewTokenAnswer:
         """Make a token, for a person at a terminal."""
         why = await self.askers.refusal(caller)
@@ -113,11 +87,13 @@ class TokenMethods:
         sentence = f"Token {made.token.name} was created. Save it now: it cannot be shown again."
         return NewTokenAnswer(done=True, sentence=safe(sentence), token=made.text, id=made.token.id)
 
+    @handles("token.list", RULES, "List the tokens, without their values.")
     async def listed(self, _params: NoParams, _caller: Caller) -> TokensAnswer:
         """List what is known about each token."""
         found = await self.store.read(tokens.listed)
         return TokensAnswer(tokens=[TokenAnswer.of(one) for one in found])
 
+    @handles("token.revoke", RULES, "Revoke a token permanently.", urgent=True)
     async def revoke(self, params: TokenRefParams, caller: Caller) -> ChangeAnswer:
         """End a token; every local process may call this.
 

@@ -1,6 +1,5 @@
 """Serve the tools of agents over the method table: `tool.call` (S3)."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from pydantic import Field
@@ -8,7 +7,7 @@ from pydantic import Field
 from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.runs import ASKS
-from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.method import Group, handles
 from bot.intake.registry.params import Name, SessionParams, TaskName
 from bot.intake.results import outcomes
 from bot.intake.results.answer import safe
@@ -43,27 +42,20 @@ class ToolParams(SessionParams):
 
 
 @dataclass(frozen=True, slots=True)
-class ToolMethods:
+class ToolMethods(Group):
     """The one method about tools; ``askers`` remembers which local sessions asked."""
 
     gate: Gate
     askers: Askers
 
-    def methods(self) -> Iterable[AnyMethod]:
-        """Return the method."""
-        return (
-            Method(
-                name="tool.call",
-                params=ToolParams,
-                scopes=ASKS,
-                handler=self.call,
-                summary="Call a tool that the agent was granted; return its result, or at once the "
-                "id of the question that people are asked.",
-                result=ToolAnswer,
-                note="see [the exec tool](../how-to/exec-tool.md)",
-            ),
-        )
-
+    @handles(
+        "tool.call",
+        ASKS,
+        "Call a tool that the agent was granted; return its result, or at once the "
+        "id of the question that people are asked.",
+        result=ToolAnswer,
+        note="see [the exec tool](../how-to/exec-tool.md)",
+    )
     async def call(self, params: ToolParams, caller: Caller) -> AnyToolAnswer:
         """Call a tool; a refusal is an answer, not an error."""
         # The gateway's own proofs do not turn the terminal it runs in into a requester's.

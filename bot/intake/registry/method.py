@@ -4,8 +4,9 @@ The Unix socket, HTTP and WebSocket all call ``invoke``; nothing else runs a han
 """
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from inspect import isfunction
+from typing import Any, Generic, Protocol, TypeAlias, TypedDict, TypeVar, Unpack, get_type_hints
 
 from pydantic import BaseModel
 
@@ -64,22 +65,68 @@ AnyMethod: TypeAlias = Method[Any, Any]
 Table = Mapping[str, AnyMethod]
 
 
-class Part(Protocol):
-    """A group of methods."""
+class More(TypedDict, total=False):
+    """What else ``handles`` may say of a method."""
+
+    note: str
+    local: bool
+    of_all: bool
+    filters: bool
+    ends_with_caller: bool
+    urgent: bool
+
+
+H = TypeVar("H", bound=Callable[[Any, Any, Caller], Coroutine[Any, Any, Result]])
+_handled: dict[object, list[AnyMethod]] = {}
+"""The methods that each handler of a ``Group`` handles, with the handler as it is in the class."""
+
+
+def handles(
+    name: str,
+    scopes: frozenset[Scope],
+    summary: str,
+    *,
+    params: type[Params] | None = None,
+    result: type[BaseModel] | None = None,
+    **more: Unpack[More],
+) -> Callable[[H], H]:
+    """Declare a method of a ``Group`` above its handler, whose signature has the types.
+
+    ``params`` and ``result`` are given where the method has others than its handler.
+    """
+
+    def declare(handler: H) -> H:
+        taken, _caller, answer = get_type_hints(handler).values()
+        unbound: Any = handler
+        method = Method(name, params or taken, scopes, unbound, result or answer, summary, **more)
+        _handled.setdefault(handler, []).append(method)
+        return handler
+
+    return declare
+
+
+class Group:
+    """A group of methods: its handlers, each declared by ``handles``."""
+
+    __slots__ = ()
 
     def methods(self) -> Iterable[AnyMethod]:
-        """Return its methods."""
+        """Return the methods, bound to this group."""
+        for name, member in vars(type(self)).items():
+            if isfunction(member):
+                for method in _handled.get(member, ()):
+                    yield replace(method, handler=getattr(self, name))
 
 
-def table_of(parts: Iterable[Part]) -> Table:
-    """Return the methods of all parts by name.
+def table_of(groups: Iterable[Group]) -> Table:
+    """Return the methods of all groups by name.
 
     Raises:
         ValueError: two of them have the same name.
     """
     table: dict[str, AnyMethod] = {}
-    for part in parts:
-        for method in part.methods():
+    for group in groups:
+        for method in group.methods():
             if method.name in table:
                 raise ValueError(f"two methods are named {method.name}")
             table[method.name] = method

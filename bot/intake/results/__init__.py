@@ -1,4 +1,6 @@
-"""Build the answers of the methods, and redact them.
+"""Build the answers that several methods or commands use, and redact them.
+
+The answer of one group of methods alone is beside them, as its params are.
 
 ::
 
@@ -8,7 +10,6 @@
     questions      approvals and the copies of their prompts
     records        events, sessions, history
     rules          the approvals file, grants, verdicts, skills, tools
-    insight        what prompts cost;  backtest  what a draft would have changed
     people         people, their accounts and tokens
     gateway        health, lockdown
     nodes          nodes and the requests to become one

@@ -40,11 +40,11 @@ class Tick:
 class Plot:
     """A plot of days; ``points`` is the attribute of a polyline, ``dots`` are its points."""
 
-    bars: tuple[Bar, ...] = ()
-    points: str = ""
-    dots: tuple[tuple[float, float], ...] = ()
-    rows: tuple[Tick, ...] = ()
-    days: tuple[Tick, ...] = ()
+    bars: tuple[Bar, ...]
+    points: str
+    dots: tuple[tuple[float, float], ...]
+    rows: tuple[Tick, ...]
+    days: tuple[Tick, ...]
 
 
 def date_of(day: int) -> str:

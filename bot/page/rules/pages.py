@@ -64,8 +64,8 @@ class Unsaved:
 class RulesPage:
     """What one page shows in addition to the file."""
 
-    target: Target = GATEWAY
-    scope: str = ""
+    target: Target
+    scope: str
     tried: Tried | None = None
     unsaved: Unsaved | None = None
     backtest: Mapping[str, Any] | None = None

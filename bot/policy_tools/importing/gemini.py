@@ -151,7 +151,7 @@ def _of_prefix(
     decide: Decision,
     origin: Origin,
     *,
-    rank: float = 0,
+    rank: float,
     reason: str | None = None,
 ) -> Statement:
     text = prefix.strip()

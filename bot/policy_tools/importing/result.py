@@ -63,7 +63,7 @@ class Outcome:
 
     place: Place
     fate: Fate
-    why: str | None = None
+    why: str | None
     rules: tuple[ImportedRule, ...] = ()
     entries: tuple[ImportedEntry, ...] = ()
 
@@ -73,7 +73,7 @@ class Imported:
     """All lines of all files, in order."""
 
     outcomes: tuple[Outcome, ...]
-    files: tuple[str, ...] = ()
+    files: tuple[str, ...]
 
     @property
     def rules(self) -> tuple[ImportedRule, ...]:

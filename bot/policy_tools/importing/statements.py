@@ -60,8 +60,8 @@ class FileRule:
     place: Place
     decide: Decision
     pattern: str
-    note: str | None = None
-    everywhere: bool = False
+    note: str | None
+    everywhere: bool
 
 
 @dataclass(frozen=True, slots=True)

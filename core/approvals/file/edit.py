@@ -84,7 +84,7 @@ def add_entry(
     raw: Raw,
     agent: str,
     pattern: str,
-    argv: tuple[str, ...] | None = None,
+    argv: tuple[str, ...] | None,
     content: Content | None = None,
 ) -> tuple[AllowlistEntry, bool]:
     """Return the agent's entry for a pattern, and whether anything had to be written.

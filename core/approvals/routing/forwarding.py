@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from core.approvals.routing.quiet_hours import QuietHours
 from core.model.approval import ApprovalState
 from core.model.identity import AgentId, SessionKey, Target
-from core.settings import ForwardMode
+from core.settings.approvals import ForwardMode
 
 
 @dataclass(frozen=True, slots=True)

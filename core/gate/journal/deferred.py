@@ -20,7 +20,7 @@ from core.model.identity import AgentId, ApprovalId
 from core.model.result import Finished
 from core.ports import Journal
 from core.store import Store
-from core.store.runs import runs
+from core.store.runs import outcomes, runs
 from core.store.schema.json_columns import dump, load
 
 _log = logging.getLogger(__name__)
@@ -249,7 +249,7 @@ class Deferred:
             return
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
-            text = dump(runs.kept_form(kept.result))
+            text = dump(outcomes.storable(kept.result))
             replace_private(self._file(run_id), f"{kept.owner}\n{text}".encode())
         except (OSError, SaysoError) as failure:
             if not again:

@@ -8,6 +8,8 @@ from typing import Protocol
 
 from core.errors import HostUnavailable
 from core.hosts.sandbox.filesystem.layout import Places
+from core.hosts.sandbox.filesystem.mounts import View
+from core.hosts.sandbox.filesystem.protect import Hold
 from core.hosts.sandbox.filesystem.workspace_check import Check
 from core.hosts.sandbox.memfd import sealed
 from core.model.command import ExecPlan
@@ -88,6 +90,16 @@ class FilteredBackend:
         if self._filter >= 0:
             os.close(self._filter)
             self._filter = -1
+
+    def _held(
+        self, check: Check | None, view: View, folder: int, *, binds: bool = True
+    ) -> tuple[Hold, ...]:
+        """Begin a check, and return what is to be bound to itself; what is hidden is not."""
+        if check is None or folder < 0 or view.workspace is None:
+            return ()
+        base = view.workspace
+        held = check.begin(folder, base, view.in_its_workspace(), binds=binds)
+        return tuple(one for one in held if view.sees(f"{base}/{one.path}"))
 
     def names_workspace(self, plan: ExecPlan) -> bool:
         """Return whether a plan may change the folder that its request named."""

@@ -10,7 +10,7 @@ from core.hosts.sandbox.host import SandboxHost
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId, Requester
 from core.model.result import Finished, LiveOutput, OutputChunk
-from core.ports import RunWatcher
+from core.ports import RunStart
 from core.runner.supervisor.protocol import Private
 
 _OFF = (
@@ -88,7 +88,7 @@ class SandboxByUser:
         """
         await self._of(plan).check(plan)
 
-    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, start: RunStart) -> Finished:
         """Verify the plan, claim, start its commands inside and wait.
 
         Raises:
@@ -98,7 +98,7 @@ class SandboxByUser:
         """
         host = self._runs[run_id] = self._of(plan)
         try:
-            return await host.run(run_id, plan, watcher)
+            return await host.run(run_id, plan, start)
         finally:
             del self._runs[run_id]
 

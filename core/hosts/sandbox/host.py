@@ -19,7 +19,7 @@ from core.model.identity import ApprovalId, Requester
 from core.model.policy import ExecHost
 from core.model.result import Finished, LiveOutput, OutputChunk
 from core.model.stdio import Capture
-from core.ports import RunWatcher
+from core.ports import RunStart
 from core.runner.runner import Runner
 
 _NO_TERMINAL = "a sandboxed command gets no terminal. Request the host gateway, or no terminal"
@@ -122,7 +122,7 @@ class SandboxHost:
         """
         (await self._choice.proven()).check(plan)
 
-    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, start: RunStart) -> Finished:
         """Verify the plan, claim, start its commands inside and wait.
 
         Raises:
@@ -139,7 +139,7 @@ class SandboxHost:
             raise SpawnError(f"run {run_id} is in progress; it is not started again")
         over = self._runs[run_id] = asyncio.Event()
         try:
-            return await self._inside(backend, run_id, plan, watcher)
+            return await self._inside(backend, run_id, plan, start)
         finally:
             del self._runs[run_id]
             over.set()
@@ -157,7 +157,7 @@ class SandboxHost:
         return self._runner.watch(run_id)
 
     async def _inside(
-        self, backend: Backend, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher
+        self, backend: Backend, run_id: ApprovalId, plan: ExecPlan, start: RunStart
     ) -> Finished:
         await self._checks.prepare(backend.workspace(plan))
         with (
@@ -168,7 +168,7 @@ class SandboxHost:
             try:
                 with backend.enclose(run_id, plan, scratch, check) as enclosure:
                     private = self._scratch.limits(scratch)
-                    done = await self._runner.run(run_id, plan, watcher, enclosure, private=private)
+                    done = await self._runner.run(run_id, plan, start, enclosure, private=private)
             finally:
                 await backend.sweep(run_id, done)
                 findings = await check.finish()

@@ -18,8 +18,8 @@ from core.isolation.tokens import TokenRefused
 from core.model.command import AgentPartKind, ExecPlan
 from core.model.identity import AgentId, ApprovalId
 from core.model.result import Finished, LiveOutput, OutputChunk
-from core.ports import RunWatcher, SpawnGuard
-from core.runner.claim import cancelled, claim
+from core.ports import RunStart, SpawnGuard
+from core.runner.require_claim import cancelled, require_claim
 from core.runner.supply import Order
 
 _log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class _Run:
     plan: ExecPlan
     questions: Questions
     service: str
-    watcher: RunWatcher
+    start: RunStart
     executor: Executor | None = None
     said: Said = field(default_factory=Said)
     began: float = field(default_factory=time.monotonic)
@@ -105,7 +105,7 @@ class _Run:
         process = None if self.executor is None else self.executor.adopter
         if process is not None:
             pid, ticks = process
-            await self.watcher.identified(pid, pid, ticks)
+            await self.start.identified(pid, pid, ticks)
 
     async def _tell(self) -> None:
         while True:
@@ -150,7 +150,7 @@ class Agents:
         self._runtime(plan)
         await self._executors.pool.check(plan.run_as)
 
-    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, start: RunStart) -> Finished:
         """Give an agent a prompt and wait until it ends, or let a waiting agent continue.
 
         Raises:
@@ -160,16 +160,16 @@ class Agents:
         """
         part = plan.part
         if part is None or part.kind is not AgentPartKind.PROMPT:
-            return await self.tool_calls.permit(run_id, plan, watcher)
+            return await self.tool_calls.permit(run_id, plan, start)
         runtime = self._runtime(plan)
         asking = Questions(run_id, plan, part.account)
-        run = self._runs[run_id] = _Run(self, run_id, plan, asking, runtime.service, watcher)
+        run = self._runs[run_id] = _Run(self, run_id, plan, asking, runtime.service, start)
         try:
             turns = self._executors.turns.of(plan.run_as)
             async with turns.turn(run.unwanted, plan.session) as begun:
                 if not begun:
                     raise cancelled(run_id)
-                return await self._run(run, runtime, watcher)
+                return await self._run(run, runtime, start)
         finally:
             del self._runs[run_id]
             run.said.end()
@@ -195,7 +195,7 @@ class Agents:
             async for chunk in run.said.chunks():
                 yield chunk
 
-    async def _run(self, run: _Run, runtime: Runtime, watcher: RunWatcher) -> Finished:
+    async def _run(self, run: _Run, runtime: Runtime, start: RunStart) -> Finished:
         pool = self._executors.pool
         executor = await pool.take(run.plan.run_as)
         try:
@@ -203,7 +203,7 @@ class Agents:
                 self._guard.check(run.plan)
             if run.unwanted.is_set():
                 raise cancelled(run.run_id)
-            await claim(run.run_id, watcher)
+            await require_claim(run.run_id, start)
             run.executor = executor
             stopping = asyncio.ensure_future(self._stop_when_unwanted(run, executor))
             try:

@@ -18,8 +18,8 @@ from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecPlan
 from core.model.identity import ApprovalId, Intake, Requester, Target
 from core.model.policy import ExecHost
 from core.model.result import Finished, Output, Pending, Running, Submission
-from core.ports import RunWatcher
-from core.runner.claim import claim
+from core.ports import RunStart
+from core.runner.require_claim import require_claim
 
 _GONE = "the agent that asked for this has ended"
 _WENT_ON = "sayso: the agent continues with this, once\n"
@@ -105,7 +105,7 @@ class ToolCalls:
                 prompt.open.discard(asked)
         return waiting.permitted
 
-    async def permit(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+    async def permit(self, run_id: ApprovalId, plan: ExecPlan, start: RunStart) -> Finished:
         """Let the waiting tool call of this plan continue, once.
 
         Raises:
@@ -116,7 +116,7 @@ class ToolCalls:
         waiting = self._waiting.get(call)
         if waiting is None or waiting.permitted:
             raise HostUnavailable(_GONE)
-        await claim(run_id, watcher)
+        await require_claim(run_id, start)
         waiting.permitted = True
         return Finished(run_id, 0, None, Output(_WENT_ON, _WENT_ON, len(_WENT_ON)), 0)
 

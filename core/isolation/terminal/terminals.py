@@ -33,8 +33,8 @@ from core.model.command import ExecPlan
 from core.model.identity import ApprovalId, Requester
 from core.model.result import Finished, LiveOutput, Output, OutputChunk
 from core.planning.environment import RUN_MARK
-from core.ports import Journal, RunWatcher, SpawnGuard
-from core.runner.claim import cancelled, claim
+from core.ports import Journal, RunStart, SpawnGuard
+from core.runner.require_claim import cancelled, require_claim
 from core.runner.supply import Order
 
 _END_PATIENCE_S = 15.0
@@ -173,7 +173,7 @@ class Terminals:
             )
         await self._executors.pool.check(plan.run_as)
 
-    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, start: RunStart) -> Finished:
         """Open a terminal, and wait for its end.
 
         Raises:
@@ -189,7 +189,7 @@ class Terminals:
             async with turns.turn(terminal.unwanted, plan.session) as begun:
                 if not begun:
                     raise cancelled(run_id)
-                await self._run(terminal, watcher)
+                await self._run(terminal, start)
         finally:
             terminal.ended = terminal.ended or "it was not opened"
             terminal.ended_ms = round(time.time() * 1000)
@@ -230,17 +230,17 @@ class Terminals:
         return
         yield  # makes this an asynchronous generator, as in every host
 
-    async def _run(self, terminal: Terminal, watcher: RunWatcher) -> None:
+    async def _run(self, terminal: Terminal, start: RunStart) -> None:
         pool, plan = self._executors.pool, terminal.plan
         executor = await pool.take(plan.run_as)
         try:
             if self._guard is not None:
                 self._guard.check(plan)
-            await claim(terminal.run_id, watcher)
+            await require_claim(terminal.run_id, start)
             terminal.stream = stream = await self._opened(terminal, executor)
             stream.start()
             try:
-                await _note_leader(executor, watcher)
+                await _note_leader(executor, start)
                 await self._until_over(terminal, stream, executor)
             finally:
                 await asyncio.to_thread(stream.close)
@@ -329,11 +329,11 @@ class Terminals:
             del self._known[run_id]
 
 
-async def _note_leader(executor: Executor, watcher: RunWatcher) -> None:
+async def _note_leader(executor: Executor, start: RunStart) -> None:
     """Store a process from which recovery finds everything in the terminal."""
     if executor.adopter is not None:
         pid, ticks = executor.adopter
-        await watcher.identified(pid, pid, ticks)
+        await start.identified(pid, pid, ticks)
 
 
 async def _first(

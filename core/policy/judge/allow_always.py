@@ -21,7 +21,7 @@ _RULED = frozenset((Reason.RULE_ASKED, Reason.RULE_DENIED))
 
 
 def promises_of(
-    command: PlannedCommand, missed: Reason, context: Context, *, open_ended: bool = False
+    command: PlannedCommand, missed: Reason, context: Context, *, open_ended: bool
 ) -> tuple[Promise, ...] | None:
     """Return what to store for a command that was missed for a reason, ``None`` if nothing helps.
 

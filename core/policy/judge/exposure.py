@@ -1,6 +1,5 @@
 """Ask about what the line does not show: a replaceable script, a file that would be replaced."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from core.model.command import ExecPlan, PlannedCommand
@@ -36,7 +35,7 @@ def with_exposure(plan: ExecPlan, found: Evaluation) -> Evaluation:
     """Return a question that also says where commands may read code that others can change."""
     if found.decision is not Decision.ASK or found.reason is Reason.EXPOSED:
         return found
-    all_of_them = (one for command in plan.commands for one in _all(command) if one.exposed)
+    all_of_them = (one for command in plan.commands for one in command.all_of_it if one.exposed)
     said = dict.fromkeys(
         f"{one.argv[0]} may read code from {one.exposed}, which others can change: {_who(one)}."
         for one in all_of_them
@@ -49,26 +48,21 @@ def _who(command: PlannedCommand) -> str:
 
 
 def _hidden(command: PlannedCommand) -> bool:
-    return any(one.exposed or one.steered or one.unsettled or one.replaces for one in _all(command))
-
-
-def _all(command: PlannedCommand) -> Iterator[PlannedCommand]:
-    """Yield a command and what it starts as a wrapper."""
-    yield command
-    for inner in command.inner:
-        yield from _all(inner)
+    return any(
+        one.exposed or one.steered or one.unsettled or one.replaces for one in command.all_of_it
+    )
 
 
 def _asked(verdict: SegmentVerdict, command: PlannedCommand, trust: Trust) -> SegmentVerdict:
-    exposed = next((one for one in _all(command) if one.exposed), None)
-    clauses = (one.steered or one.unsettled for one in _all(command))
+    exposed = next((one for one in command.all_of_it if one.exposed), None)
+    clauses = (one.steered or one.unsettled for one in command.all_of_it)
     steered = next(filter(None, clauses), "")
     if exposed is not None:
         rule = f"{_who(exposed)} may write to {exposed.exposed}"
         return replace(verdict, decision=Decision.ASK, reason=Reason.EXPOSED, rule=rule)
     if steered and trust is Trust.STRICT:
         return replace(verdict, decision=Decision.ASK, reason=Reason.STEERED, rule=steered)
-    replaces = next((one.replaces for one in _all(command) if one.replaces), "")
+    replaces = next((one.replaces for one in command.all_of_it if one.replaces), "")
     if replaces and trust is Trust.STRICT:
         return replace(verdict, decision=Decision.ASK, reason=Reason.REPLACES, rule=replaces)
     return verdict

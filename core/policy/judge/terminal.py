@@ -5,7 +5,7 @@ file, pagers take commands from what is typed, and others start a pager; ``data/
 lists the programs that are known to differ in nothing but appearance.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -38,19 +38,12 @@ def judge_terminal(
 def _asked(
     verdict: SegmentVerdict, command: PlannedCommand, plan: ExecPlan, trust: Trust
 ) -> SegmentVerdict:
-    found = (_differing(one, plan, trust) for one in _all(command))
+    found = (_differing(one, plan, trust) for one in command.all_of_it)
     name = next(filter(None, found), None)
     if name is None:
         return verdict
     rule = f"{name} may do more at a terminal than with its streams in pipes"
     return replace(verdict, decision=Decision.ASK, reason=Reason.TERMINAL, rule=rule)
-
-
-def _all(command: PlannedCommand) -> Iterator[PlannedCommand]:
-    """Yield a command and what it starts as a wrapper."""
-    yield command
-    for inner in command.inner:
-        yield from _all(inner)
 
 
 def _differing(command: PlannedCommand, plan: ExecPlan, trust: Trust) -> str | None:

@@ -99,7 +99,7 @@ class OptionSet:
     name: str
     flags: frozenset[str]
     values: Mapping[str, tuple[Element, ...]]
-    clusters: bool = False
+    clusters: bool
 
 
 @dataclass(frozen=True, slots=True)

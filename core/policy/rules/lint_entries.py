@@ -9,7 +9,7 @@ from core.programs.unwrap import is_multiplexer
 from core.programs.wrappers import names_of, wrapper_kind
 
 
-def never_counts(pattern: str, argv: Sequence[str] | None = None) -> str | None:
+def never_counts(pattern: str, argv: Sequence[str] | None) -> str | None:
     """Return why an entry or an allowing rule of these words never counts, ``None`` if it may.
 
     Such a program hides what really runs, so that is judged instead, whatever is listed. A pattern
@@ -27,7 +27,7 @@ def never_counts(pattern: str, argv: Sequence[str] | None = None) -> str | None:
     return None if code is None else f"{code}, so a person is asked each time"
 
 
-def counts_in_part(pattern: str, argv: Sequence[str] | None = None) -> str | None:
+def counts_in_part(pattern: str, argv: Sequence[str] | None) -> str | None:
     """Return what an entry for a carrier's path leaves to people, ``None`` if nothing."""
     name = pattern.rpartition("/")[2]
     if argv is not None or is_glob(name) or not is_carrier(pattern):

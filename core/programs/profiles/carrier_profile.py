@@ -46,7 +46,7 @@ class CarrierProfile:
     reading: frozenset[Effect]
     can: frozenset[Effect]
     acts: Mapping[str, frozenset[Effect]]
-    inherit: bool = False
+    inherit: bool
 
     def problem(self, arguments: Sequence[str]) -> str | None:
         """Return what is not known to be harmless, ``None`` if all of it is."""

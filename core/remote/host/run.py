@@ -1,19 +1,18 @@
 """Run one admitted request on this host: planned, leased, forwarded, recorded (S4)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from core.errors import JournalError, LockedDown, PlanDrift, SpawnError
 from core.model.command import ExecPlan, ExecRequest
 from core.model.decision import Basis, DenialReason
 from core.model.identity import AgentId, ApprovalId, Intake, Requester, SessionKey
 from core.model.policy import ExecHost, ExecPolicy
-from core.model.result import Finished, OutputChunk, Streams
+from core.model.result import Finished, Streams
 from core.model.stdio import Capture, Environ, Stdio
 from core.planning.planner import Planner, Refusal
-from core.ports import RunWatcher
+from core.ports import PlanRunner
 from core.programs.wrappers import is_shell, names_of
 from core.remote.acl.acl import ExecTable
 from core.remote.denials import Notice, RemoteDenial
@@ -25,25 +24,12 @@ from core.remote.wire.frames import PIECE, SETTLING_MS, Accepted, BadFrame, End,
 from core.remote.wire.link import Link, LinkLost
 
 
-class Runs(Protocol):
-    """What a host needs from ``core.runner``; ``Runner`` has it."""
-
-    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
-        """Verify the plan, claim, spawn and wait."""
-
-    async def cancel(self, run_id: ApprovalId) -> bool:
-        """End a running command (TERM, grace, KILL)."""
-
-    def watch(self, run_id: ApprovalId) -> AsyncIterator[OutputChunk]:
-        """Yield what a run prints, up to the cap of what is kept."""
-
-
 @dataclass(frozen=True, slots=True)
 class Place:
     """What all runs of a host share."""
 
     table: ExecTable
-    runs: Runs
+    runs: PlanRunner
     planner: Planner
     log: ExecLog
 
@@ -105,7 +91,7 @@ class Hosted:
         return await self.place.runs.run(self._run_id, plan, self)
 
     async def claim(self) -> bool:
-        """Write ``started`` before anything is spawned (``core.ports.RunWatcher``)."""
+        """Write ``started`` before anything is spawned (``core.ports.RunStart``)."""
         if self.session.lease.ended is not None:
             return False
         await self.place.log.note(ExecEvent.STARTED, self.session.run_id)

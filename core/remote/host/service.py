@@ -5,13 +5,14 @@ from dataclasses import dataclass, field
 
 from core.errors import JournalError
 from core.planning.planner import Planner
+from core.ports import PlanRunner
 from core.remote.denials import RemoteDenial
 from core.remote.host.active_runs import Session
 from core.remote.host.admission import ORDER, SENDER, AdmissionContext, Condition, first_denial
 from core.remote.host.counters import Counters, Strangers
 from core.remote.host.exec_log import ExecEvent, ExecLog
 from core.remote.host.lease import LEASE_MS, Lease, LeaseEnd
-from core.remote.host.run import Hosted, Place, Runs
+from core.remote.host.run import Hosted, Place
 from core.remote.trust.envelope import BadEnvelope, Kind, Opened, Order, Sealed
 from core.remote.wire.frames import BadFrame, End
 from core.remote.wire.link import Link, LinkLost
@@ -38,7 +39,7 @@ class Service:
     """The host's side. ``sender`` and ``order`` are the conditions, in the page's order."""
 
     context: AdmissionContext
-    runs: Runs
+    runs: PlanRunner
     planner: Planner
     log: ExecLog
     lease_ms: int = LEASE_MS

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from core.remote.wire.frames import HEADER, AnyFrame, BadFrame, body_length, decode, encode
+from core.remote.wire.frames import HEADER, AnyFrame, body_length, decode, encode
 
 _WRITE_S = 30.0
 _LINGER_S = 1.0
@@ -114,6 +114,3 @@ class StreamLink:
                 await self.writer.wait_closed()
             return
         self.writer.transport.abort()
-
-
-__all__ = ["BadFrame", "Link", "LinkLost", "StreamLink"]

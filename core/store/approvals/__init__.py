@@ -53,18 +53,15 @@ from core.store.approvals.queries import (
 )
 from core.store.approvals.requesters import ResolvedReference, find_for, references
 from core.store.schema.records import (
-    ApprovalDraft,
     CodeTaken,
     Created,
     EndState,
     Expired,
     HistoryRow,
-    PromptDraft,
     StoredAnswer,
 )
 
 __all__ = [
-    "ApprovalDraft",
     "Ballot",
     "CodeTaken",
     "Created",
@@ -72,7 +69,6 @@ __all__ = [
     "Expired",
     "HistoryRow",
     "Narrowing",
-    "PromptDraft",
     "ResolvedReference",
     "StoredAnswer",
     "TooMany",

@@ -35,7 +35,7 @@ def heartbeat(conn: Connection, owner: str, ttl_ms: int, process: str | None = N
     """Keep ``owner`` alive for ``ttl_ms``; beat before the first run and at a third of that.
 
     ``process`` names the owner's process for gateways on the same machine; the first beat keeps it.
-    When the beat ends, another replica's ``runs.recover`` calls this owner's runs unknown.
+    When the beat ends, another replica's ``recovery.recover`` calls this owner's runs unknown.
     """
     expires = now_ms(conn) + ttl_ms
     conn.execute(_BEAT, {"p_id": owner, "p_expires": expires, "p_process": process})

@@ -108,7 +108,7 @@ class Person:
 
     id: PersonId
     revoked: bool
-    accounts: tuple[Account, ...] = ()
+    accounts: tuple[Account, ...]
 
 
 def add(conn: Connection, name: str) -> bool:

@@ -123,7 +123,7 @@ class Token:
     created_ms: int
     expires_ms: int | None
     used_ms: int | None
-    browser: str | None = None
+    browser: str | None
 
     @property
     def ref(self) -> str:

@@ -16,54 +16,18 @@ from core.model.events import EventKind, denied_text, finished_text, running_tex
 from core.model.identity import ApprovalId
 from core.model.policy import ExecHost
 from core.model.result import Finished
-from core.store.approvals.idempotency import by_request_key, claim_key, free_key, request_digest
+from core.store.approvals.idempotency import claim_key, free_key
 from core.store.approvals.insert import place_of
 from core.store.engine.clock import now_ms
 from core.store.engine.context import context_of, require_space
 from core.store.engine.notifications import note_run
 from core.store.outbox import messages
-from core.store.runs.outcomes import code_words, event_tail, outcome, settled
-from core.store.runs.outcomes import storable as kept_form
-from core.store.runs.recovery import (
-    InterruptedRun,
-    interrupted,
-    recover,
-    recover_of,
-    recovered,
-    unclaimed,
-)
+from core.store.runs.outcomes import code_words, event_tail, storable
 from core.store.schema.json_columns import dump, load, plain
-from core.store.schema.records import OrphanedRun, RunDraft
+from core.store.schema.records import RunDraft
 from core.store.schema.states import RUNNING_NOTED, START_NOTED, RowState
 from core.store.schema.tables import IS_OPEN_RUN, questions, runs
 from core.store.sessions import events
-
-__all__ = [
-    "InterruptedRun",
-    "OrphanedRun",
-    "RunDraft",
-    "abandon",
-    "begin",
-    "by_request_key",
-    "finish",
-    "identify",
-    "interrupted",
-    "kept_form",
-    "outcome",
-    "queued",
-    "record_denied",
-    "recover",
-    "recover_of",
-    "recovered",
-    "refuse",
-    "reported",
-    "request_digest",
-    "running",
-    "settled",
-    "start",
-    "unclaimed",
-    "withdraw",
-]
 
 _log = logging.getLogger(__name__)
 _IS_STARTED = runs.c.state == RowState.STARTED.value
@@ -249,7 +213,7 @@ def finish(
     ``False``: it had ended otherwise, or ``owner`` did not start it.
     """
     now = now_ms(conn)
-    values = {"p_id": run_id, "p_owner": owner, "p_now": now, "p_result": dump(kept_form(result))}
+    values = {"p_id": run_id, "p_owner": owner, "p_now": now, "p_result": dump(storable(result))}
     ended = {"p_code": result.exit_code, "p_journal": context_of(conn).journal}
     row = conn.execute(_FINISH, values | ended).first()
     if row is None:

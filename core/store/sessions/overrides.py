@@ -64,7 +64,7 @@ class SessionOverrides:
     overrides: ExecOverrides
     by: Actor
     at_ms: int
-    before: ExecOverrides | None = None
+    before: ExecOverrides | None
 
 
 @dataclass(frozen=True, slots=True)

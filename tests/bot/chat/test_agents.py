@@ -13,9 +13,10 @@ from core.model.approval import ApprovalReply, ApprovalState
 from core.model.identity import AgentId, Target
 from core.model.policy import ExecAsk, ExecSecurity
 from core.store import approvals
+from core.store.approvals import idempotency
 from core.store.outbox import agent_messages
 from core.store.outbox.agent_messages import AgentMessage
-from core.store.runs import runs
+from core.store.runs import recovery, runs
 from core.store.sessions import agent_threads
 from core.store.sessions.agent_threads import AgentThread
 from tests.support.agent_chat import AgentChat, agent_chat
@@ -237,7 +238,7 @@ async def test_a_killed_gateway_is_said(chat: AgentChat) -> None:
     await until(lambda: len(chat.thread("m1")) == 2)
     await threads.resume()
     assert ": works" in chat.thread("m1")[-1]
-    await chat.gate.store.write(runs.recover, "boot-1")
+    await chat.gate.store.write(recovery.recover, "boot-1")
     first, second = await chat.ended("m1")
 
     assert first == "X: goes on below\nfirst"
@@ -284,7 +285,7 @@ async def test_a_gateway_that_starts_goes_on(chat: AgentChat) -> None:
     await inbox.surroundings.threads.stop()
     await chat.say("/agent stop")
     (thread,) = await chat.gate.store.read(agent_threads.not_ended)
-    run_id = await chat.gate.store.read(runs.by_request_key, thread.key)
+    run_id = await chat.gate.store.read(idempotency.by_request_key, thread.key)
     assert run_id is not None
     await chat.gate.wait(run_id)
     assert ": works" in chat.thread("m1")[-1]

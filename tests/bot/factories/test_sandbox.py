@@ -9,7 +9,8 @@ from bot.factories.sandbox import by_user, encloses_others, sandbox_of, unprotec
 from bot.settings import Settings
 from core.errors import ConfigError, HostUnavailable
 from core.runner.runner import Runner
-from core.settings import CoreSettings, SandboxBackend, SandboxSection
+from core.settings import CoreSettings
+from core.settings.sandbox import SandboxBackend, SandboxSection
 from tests.support.executors import executors
 from tests.support.runs import planned, request
 

@@ -30,7 +30,7 @@ from core.store.sessions import events
 from tests.bot.gate_proof.proving import Forgetful, Proving, Way, of, proving
 from tests.support.chat import say, sending
 from tests.support.gate import AGENT, layer, list_patterns, request, says
-from tests.support.runs import Watcher
+from tests.support.runs import Start
 from tests.support.waiting import until
 
 ALL = {"socket": "held", "tool": "held", "chat": "held"}
@@ -242,7 +242,7 @@ def _by_host(world: Proving) -> Callable[[Mark], Awaitable[ProofAnswer]]:
         assert not isinstance(plan, Refusal)
         host = world.gate.execution.hosts.get(plan.host)
         assert host is not None
-        await host.run(new_id(), plan, Watcher())
+        await host.run(new_id(), plan, Start())
         return ProofAnswer.HELD
 
     return does

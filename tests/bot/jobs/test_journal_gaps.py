@@ -14,7 +14,7 @@ from core.errors import StateError
 from core.model.approval import ApprovalReply
 from core.store import approvals, open_store
 from core.store.engine.clock import wall_ms
-from core.store.runs import runs
+from core.store.runs import recovery, runs
 from tests.support.journal_gaps import everything, kinds
 from tests.support.store_records import ALICE, BOB, ONCE, draft, finished, run_draft
 from tests.support.waiting import until
@@ -81,7 +81,7 @@ async def test_an_end_belongs_to_the_gateway_that_stored_it(
     await it.write(approvals.answer, approvals.Ballot(asked.id, ONCE, ALICE, None))
     await me.write(approvals.answer, approvals.Ballot(asked.id, ONCE, BOB, None))
     await it.write(runs.begin, started)
-    await me.write(runs.recover_of, "me", ["it"])
+    await me.write(recovery.recover_of, "me", ["it"])
     await me.write(runs.withdraw, asked.id, "cancelled")
     for one, store in (("me", me), ("it", it)):
         with AuditJournal(tmp_path / one) as journal:

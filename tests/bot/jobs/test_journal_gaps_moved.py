@@ -11,7 +11,7 @@ from core.approvals.file.base_hash import RECORD
 from core.audit.journal import AuditJournal
 from core.store import Store, approvals, open_store
 from core.store.engine.clock import wall_ms
-from core.store.runs import runs
+from core.store.runs import recovery
 from tests.support.journal_gaps import everything, kinds
 from tests.support.store_records import ALICE, ONCE, draft
 
@@ -84,7 +84,7 @@ async def test_what_segments_have_that_were_moved_away_is_not_repeated(
         segment.file.rename(tmp_path / "elsewhere")
         await journal.append("proof", {})
         assert await close_gaps(store, journal, path, "me") == 0
-        assert waits.id in await store.read(runs.unclaimed)
+        assert waits.id in await store.read(recovery.unclaimed)
         await store.write(approvals.create, lost)
         assert await close_gaps(store, journal, path, "me") == 1
 

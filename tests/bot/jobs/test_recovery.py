@@ -21,8 +21,8 @@ from core.runner.process_liveness import Fate, fate, own_name
 from core.runner.supervisor.processes import procfs
 from core.store import Store, approvals, open_store
 from core.store.engine import replicas
-from core.store.runs import runs
-from core.store.schema.records import OrphanedRun
+from core.store.runs import outcomes, runs
+from core.store.schema.records import OrphanedRun, RunDraft
 from tests.support.gate import without_journal
 from tests.support.postgres_relay import Loss, postgres_relay
 from tests.support.store_records import ALICE, ONCE, draft, finished, run_draft
@@ -79,7 +79,7 @@ def journal(tmp_path: Path) -> Iterator[AuditJournal]:
         yield opened
 
 
-async def begun(store: Store, owner: str, name: str | None) -> runs.RunDraft:
+async def begun(store: Store, owner: str, name: str | None) -> RunDraft:
     """Let a gateway whose heartbeat has ended begin a run."""
     await store.write(replicas.heartbeat, owner, -1, name)
     run = run_draft(owner=owner)
@@ -96,13 +96,13 @@ async def test_a_living_gateway_without_a_heartbeat_keeps_its_run(
         with command(run.id) as process:
             assert len((await recover(store, journal, "me", lapsed=True)).all) == 0
             assert process.poll() is None
-            assert await store.read(runs.outcome, run.id) is None
+            assert await store.read(outcomes.outcome, run.id) is None
 
             gateway.kill()
             gateway.wait()
             assert len((await recover(store, journal, "me", lapsed=False)).all) == 1
             assert process.wait(20) == -9
-    assert await store.read(runs.outcome, run.id) == Unknown(run.id)
+    assert await store.read(outcomes.outcome, run.id) == Unknown(run.id)
     assert await store.read(replicas.others, "me") == ()
 
 
@@ -154,7 +154,7 @@ async def test_of_a_gateway_elsewhere_nothing_is_ended(store: Store, journal: Au
         assert len((await recover(store, journal, "me", lapsed=False)).all) == 0
         assert len((await recover(store, journal, "me", lapsed=True)).all) == 1
         assert process.poll() is None
-    assert await store.read(runs.outcome, run.id) == Unknown(run.id)
+    assert await store.read(outcomes.outcome, run.id) == Unknown(run.id)
 
 
 async def test_a_gateway_that_was_cut_off_gives_the_others_time(
@@ -168,17 +168,17 @@ async def test_a_gateway_that_was_cut_off_gives_the_others_time(
     for expected in (None, Unknown(run.id)):
         now += replicas.LEASE_MS - 1
         await heart.beat()
-        assert await store.read(runs.outcome, run.id) == expected
+        assert await store.read(outcomes.outcome, run.id) == expected
     late = await begun(store, "far", None)
     now += replicas.LEASE_MS
     await heart.beat()
-    assert await store.read(runs.outcome, late.id) is None
+    assert await store.read(outcomes.outcome, late.id) is None
     now += replicas.LEASE_MS - 1
     await heart.beat()
-    assert await store.read(runs.outcome, late.id) is None
+    assert await store.read(outcomes.outcome, late.id) is None
     now += 1
     await heart.beat()
-    assert await store.read(runs.outcome, late.id) == Unknown(late.id)
+    assert await store.read(outcomes.outcome, late.id) == Unknown(late.id)
 
 
 async def test_no_beat_waits_for_what_executors_left(store: Store, journal: AuditJournal) -> None:
@@ -253,7 +253,7 @@ async def test_a_restored_store_starts_nothing_that_has_run(
 
     assert taken == known
     assert bool(await store.read(runs.queued, 10)) != known
-    ended = await store.read(runs.outcome, question.id)
+    ended = await store.read(outcomes.outcome, question.id)
     assert (isinstance(ended, Finished) and ended.exit_code == 3) == known
     await store.close()
 
@@ -281,7 +281,7 @@ async def test_what_was_reported_as_cancelled_does_not_start_after_a_restart(
 
     assert await settle(store, path, "me") == (ends is not None)
 
-    ended = await store.read(runs.outcome, question.id)
+    ended = await store.read(outcomes.outcome, question.id)
     assert (ended is None) == (ends is None)
     if ends is not None:
         assert isinstance(ended, Denied)

@@ -39,12 +39,12 @@ from core.nodes.frames import (
 from core.nodes.member import GatewayConnection, Member
 from core.planning.digest import bind
 from core.planning.planner import Refusal
-from core.ports import RunWatcher
+from core.ports import RunStart
 from core.runner.runner import Runner
 from core.store import Store
 from core.trust.identity import Identity
 from tests.support.node_bench import POLICY, Bench, node_bench, request
-from tests.support.runs import Watcher, marked, new_run
+from tests.support.runs import Start, marked, new_run
 from tests.support.waiting import until
 
 
@@ -72,10 +72,10 @@ class FaultyHost(GatewayHost):
         super().__init__(runner)
         self._claims = claims
 
-    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, start: RunStart) -> Finished:
         """Fail."""
         if self._claims:
-            await watcher.claim()
+            await start.claim()
         raise RuntimeError("a fault of ours")
 
 
@@ -85,7 +85,7 @@ async def test_prepared_ordered_and_ended(bench: Bench) -> None:
     assert (found.plan.host, found.plan.node_name) == (ExecHost.NODE, "web")
     assert found.verdict.decision is Decision.ALLOW
 
-    result = await bench.host.run(new_run(), found.plan, Watcher())
+    result = await bench.host.run(new_run(), found.plan, Start())
     assert (result.exit_code, result.output.text.splitlines()[-1]) == (0, "out")
 
 
@@ -269,7 +269,7 @@ async def test_what_the_node_asks_about_needs_people(bench: Bench, tmp_path: Pat
     assert (found.verdict.decision, found.unasked) == (Decision.ASK, False)
 
     with pytest.raises(HostUnavailable, match="a person must allow it"):
-        await bench.host.run(new_run(), found.plan, Watcher())
+        await bench.host.run(new_run(), found.plan, Start())
     refused = await bench.says(bench.order(found.plan, new_run(), by=AllowedBy.FALLBACK))
     assert isinstance(refused, NotRun)
     assert not (tmp_path / "ran").exists()
@@ -287,9 +287,9 @@ async def test_drift_and_a_failed_start_are_told_apart(bench: Bench, tmp_path: P
     plan = (await bench.plan(str(script))).plan
     script.write_text("#!/bin/sh\nexit 1\n")
     with pytest.raises(PlanDrift):
-        await bench.host.run(new_run(), plan, Watcher())
+        await bench.host.run(new_run(), plan, Start())
     with pytest.raises(SpawnError, match="claimed"):
-        await bench.host.run(new_run(), plan, Watcher(grants=False))
+        await bench.host.run(new_run(), plan, Start(grants=False))
 
 
 async def test_a_locked_down_node_runs_nothing(bench: Bench, tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ async def test_a_locked_down_node_runs_nothing(bench: Bench, tmp_path: Path) -> 
 async def test_a_cancelled_run_ends(bench: Bench) -> None:
     """TERM reaches the command on the node; an unknown run cannot be cancelled."""
     plan, run_id = (await bench.plan("sleep 30")).plan, new_run()
-    running = asyncio.create_task(bench.host.run(run_id, plan, Watcher()))
+    running = asyncio.create_task(bench.host.run(run_id, plan, Start()))
     await until(lambda: marked(run_id))
     assert await bench.host.cancel(run_id)
     result = await asyncio.wait_for(running, 10)
@@ -332,7 +332,7 @@ async def test_a_cancel_that_arrives_with_its_order_counts(bench: Bench, tmp_pat
 async def test_a_lost_link_is_said_and_the_ending_comes_back(bench: Bench, tmp_path: Path) -> None:
     """The node continues; the gateway says since when it is away, and guesses nothing."""
     plan, run_id = (await bench.plan(f"sh -c 'sleep 0.6; mkdir {tmp_path}/ran'")).plan, new_run()
-    running = asyncio.create_task(bench.host.run(run_id, plan, Watcher()))
+    running = asyncio.create_task(bench.host.run(run_id, plan, Start()))
     await until(lambda: marked(run_id))
     assert await bench.host.tail(run_id) is None
     first = bench.connection
@@ -369,7 +369,7 @@ async def test_standard_input_reaches_the_command(bench: Bench) -> None:
     asked = replace(request("wc -c"), stdio=Stdio(stdin=bytes(range(256)) * 1000))
     found = await bench.host.prepare(asked, POLICY)
     assert isinstance(found, NodePlan)
-    result = await bench.host.run(new_run(), found.plan, Watcher())
+    result = await bench.host.run(new_run(), found.plan, Start())
     assert result.output.text.strip() == "256000"
     assert bind(found.plan) == found.plan
 

@@ -20,7 +20,7 @@ from core.trust.ids import new_id
 from core.trust.passkeys import PasskeyProof, RelyingParty, approval_challenge
 from tests.support.node_bench import Bench, node_bench
 from tests.support.passkey_device import PasskeyDevice
-from tests.support.runs import Watcher, new_run
+from tests.support.runs import Start, new_run
 from tests.support.waiting import until
 
 PAGE = RelyingParty("sayso.example", "https://sayso.example")
@@ -118,10 +118,10 @@ async def test_the_gateways_host_sends_what_was_signed(bench: Bench) -> None:
     plan, run = (await bench.plan("echo ran")).plan, new_run()
     signed = _proof(ANA, run, plan.digest).model_dump_json()
     basis = Basis(AllowedBy.PEOPLE, ("api:ana",), (signed,))
-    result = await bench.host.run(run, plan, Watcher(why=basis))
+    result = await bench.host.run(run, plan, Start(why=basis))
     assert (result.exit_code, result.output.text) == (0, "ran\n")
     with pytest.raises(HostUnavailable, match="passkey signed: it has none"):
-        await bench.host.run(new_run(), plan, Watcher(why=Basis(AllowedBy.PEOPLE, ("api:ana",))))
+        await bench.host.run(new_run(), plan, Start(why=Basis(AllowedBy.PEOPLE, ("api:ana",))))
 
 
 async def test_keys_without_a_page_are_refused(tmp_path: Path, store: Store) -> None:

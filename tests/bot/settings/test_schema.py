@@ -5,7 +5,7 @@ from pydantic import Field, SecretStr
 
 from bot.settings.model import SHAPE
 from bot.settings.schema import Kind, at, shape_of, walk
-from core.settings import Section
+from core.settings.base import Section
 
 Name = NewType("Name", str)
 

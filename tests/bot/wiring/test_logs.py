@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.settings import LogLevel
+from core.settings.gateway import LogLevel
 from tests.support.gateway_process import GatewayProcess, write_config
 from tests.support.waiting import wait_until
 
@@ -18,7 +18,7 @@ SECRET = "xoxb-1234567890-abcdefghijklmnop"
 WRITER = f"""
 import logging, sys
 from bot.wiring.logs import configure, set_level
-from core.settings import LogLevel
+from core.settings.gateway import LogLevel
 configure(json_lines=False)
 set_level(LogLevel(sys.argv[1]))
 for name in ("bot.x", "core.x", "slack_sdk", "asyncio"):

@@ -17,7 +17,7 @@ from core.nodes.frames import Ended, NotRun
 from core.store import Store, open_store
 from core.store.people import nodes
 from core.store.people.nodes import PairingDraft
-from core.store.runs import runs
+from core.store.runs import outcomes, runs
 from tests.support.store_records import finished, new_id, run_draft
 
 WEB, OTHER = NodeId("ab" * 32), NodeId("cd" * 32)
@@ -71,7 +71,7 @@ async def test_an_ending_that_an_earlier_gateway_waited_for_is_stored(store: Sto
     assert await stored.settle(WEB, _ended(left))
     assert await stored.settle(WEB, _ended(left))
 
-    assert await store.read(runs.outcome, left) == finished(left, 3)
+    assert await store.read(outcomes.outcome, left) == finished(left, 3)
     assert journal.kinds == ["finish"]
     assert await stored.left_on(WEB) == ()
     assert await stored.node_of(left) is None
@@ -85,7 +85,7 @@ async def test_a_run_that_never_began_on_its_node_is_refused(store: Store) -> No
 
     assert await StoredRuns(store, journal, "boot-2").settle(WEB, why)
 
-    assert "ls was replaced" in str(await store.read(runs.outcome, left))
+    assert "ls was replaced" in str(await store.read(outcomes.outcome, left))
     assert journal.kinds == ["refuse"]
 
 
@@ -98,7 +98,7 @@ async def test_no_other_node_ends_a_run(store: Store) -> None:
     assert await stored.settle(OTHER, _ended(left))
     assert await stored.settle(WEB, _ended(new_id()))
 
-    assert await store.read(runs.outcome, left) is None
+    assert await store.read(outcomes.outcome, left) is None
     assert journal.kinds == []
 
 
@@ -113,7 +113,7 @@ async def test_an_ending_that_somebody_waits_for_is_left_to_them(store: Store) -
     await store.write(runs.finish, own, finished(own, 0), "boot-1")
 
     assert await settling
-    assert await store.read(runs.outcome, own) == finished(own, 0)
+    assert await store.read(outcomes.outcome, own) == finished(own, 0)
     assert journal.kinds == []
 
 

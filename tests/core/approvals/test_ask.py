@@ -23,8 +23,7 @@ from core.model.approval import Approval, ApprovalReply, ApprovalState
 from core.model.command import ExecRequest
 from core.model.decision import DenialReason, Tier
 from core.model.identity import Actor, AgentId, Intake, Requester, Target
-from core.settings import ForwardMode
-from core.settings.approvals import TiersSection
+from core.settings.approvals import ForwardMode, TiersSection
 from core.store import Store, open_store, outbox
 from core.store.people import pairing, people
 from core.store.schema.records import Created

@@ -16,7 +16,7 @@ from core.model.decision import DenialReason
 from core.model.identity import ApprovalId, SessionKey
 from core.model.policy import ExecHost
 from core.model.result import Denied, ExecResult, Finished
-from core.ports import RunWatcher
+from core.ports import RunStart
 from core.runner.runner import Runner
 from core.store.runs import runs
 from core.store.sessions import events
@@ -86,11 +86,11 @@ class SlowHost(GatewayHost):
     begun: asyncio.Event
     ready: asyncio.Event
 
-    async def run(self, run_id: ApprovalId, plan: ExecPlan, watcher: RunWatcher) -> Finished:
+    async def run(self, run_id: ApprovalId, plan: ExecPlan, start: RunStart) -> Finished:
         """Prepare until the test lets it go on."""
         self.begun.set()
         await self.ready.wait()
-        return await super().run(run_id, plan, watcher)
+        return await super().run(run_id, plan, start)
 
 
 async def test_what_is_cancelled_between_its_approval_and_its_start_is_cancelled(
@@ -181,7 +181,7 @@ async def test_what_is_claimed_while_its_host_looks_is_cancelled(tmp_path: Path)
         cancelling = asyncio.create_task(gate.cancel(run_id, "no longer wanted"))
         await host.looked.wait()
         slow.ready.set()
-        await until(lambda: gate.execution._watchers[run_id].claimed)
+        await until(lambda: gate.execution._starts[run_id].claimed)
         host.claimed.set()
         assert await cancelling
         async with asyncio.timeout(20):

@@ -14,7 +14,7 @@ from core.model.decision import AllowedBy, DenialReason
 from core.model.identity import ApprovalId
 from core.model.result import Denied
 from core.store import approvals, open_store
-from core.store.runs import runs
+from core.store.runs import outcomes
 from tests.support.store_records import ALICE, ONCE, evaluation, plan, run_draft
 from tests.support.stores import OpenStore
 
@@ -33,7 +33,7 @@ async def test_what_policy_allowed_may_be_given_up(
 
         await claim.give_up(NO, "no such program")
 
-    assert await bench.store.read(runs.outcome, claim.draft.id) == Denied(
+    assert await bench.store.read(outcomes.outcome, claim.draft.id) == Denied(
         claim.draft.id, NO, "no such program"
     )
     assert (await claim.basis()).by is AllowedBy.POLICY
@@ -74,11 +74,11 @@ async def test_what_people_allowed_is_taken_once_and_may_be_given_up(
         )
         taken = (await first.take(), await later.take())
         await later.give_up(NO, "another gateway has it")
-        before = await bench.store.read(runs.outcome, asked)
+        before = await bench.store.read(outcomes.outcome, asked)
         await first.give_up(NO, "no such program")
 
     assert taken == (True, False)
     assert before is None
-    assert await bench.store.read(runs.outcome, asked) == Denied(asked, NO, "no such program")
+    assert await bench.store.read(outcomes.outcome, asked) == Denied(asked, NO, "no such program")
     basis = await first.basis()
     assert (basis.by, basis.people) == (AllowedBy.PEOPLE, (ALICE.ref,))

@@ -12,8 +12,8 @@ from core.model.identity import TaskId
 from core.model.policy import ExecAsk, ExecHost, ExecSecurity
 from core.model.result import Finished
 from core.model.stdio import Capture, Stdio
+from core.store.approvals import idempotency
 from core.store.approvals.history_rows import history
-from core.store.runs import runs
 from tests.support.gate import gate_at, layer, list_patterns, request
 from tests.support.tables import rows
 
@@ -56,15 +56,15 @@ async def test_another_command_under_a_known_key_is_a_conflict(tmp_path: Path) -
 def test_what_makes_a_request_another(other: dict[str, object]) -> None:
     """Every part of it that changes what runs, where, or how it is judged."""
     wish = request("echo a", key="k")
-    assert runs.request_digest(replace(wish, **other)) != runs.request_digest(wish)  # type: ignore[arg-type]
+    assert idempotency.request_digest(replace(wish, **other)) != idempotency.request_digest(wish)  # type: ignore[arg-type]
 
 
 def test_what_leaves_a_request_the_same() -> None:
     """A retry may print elsewhere, and without a key nothing is compared."""
     wish = request("echo a", key="k")
     apart = replace(wish, stdio=Stdio(capture=Capture.SEPARATE))
-    assert runs.request_digest(apart) == runs.request_digest(wish)
-    assert runs.request_digest(request("echo a")) is None
+    assert idempotency.request_digest(apart) == idempotency.request_digest(wish)
+    assert idempotency.request_digest(request("echo a")) is None
 
 
 async def test_two_commands_under_one_key_at_once(tmp_path: Path) -> None:

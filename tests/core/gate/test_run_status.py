@@ -12,6 +12,7 @@ from core.model.approval import ApprovalReply
 from core.model.identity import ApprovalId
 from core.model.result import Denied, Finished, Pending, Running, Submission
 from core.store.runs import runs
+from core.store.schema.records import RunDraft
 from core.store.views.status import run_times
 from tests.support.gate import AGENT, gate_at, list_patterns, request, says
 from tests.support.runs import planned
@@ -71,7 +72,7 @@ async def test_a_question_that_is_allowed_is_known_at_every_moment(tmp_path: Pat
 async def test_what_runs_on_another_gateway_is_running(tmp_path: Path) -> None:
     """A run that policy allowed there never asked, and is not a run of this gateway's."""
     plan = planned(wished("echo x", cwd=tmp_path))
-    elsewhere = runs.RunDraft(new_id(), plan, AGENT, "another-gateway")
+    elsewhere = RunDraft(new_id(), plan, AGENT, "another-gateway")
     async with gate_at(tmp_path) as gate:
         before = await gate.status(elsewhere.id)
         await gate.store.write(runs.begin, elsewhere)

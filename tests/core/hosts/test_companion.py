@@ -18,7 +18,7 @@ from core.model.identity import ApprovalId
 from core.model.result import Finished, Output
 from core.runner.runner import Runner
 from tests.core.companion.desks import TOKEN, RecordingDesk, companion
-from tests.support.runs import Watcher, new_run, planned, request
+from tests.support.runs import Start, new_run, planned, request
 
 PLAN = planned(request(argv=("/bin/echo", "here")))
 
@@ -83,14 +83,14 @@ async def test_it_runs_at_the_companion(runner: Runner) -> None:
     works = Scripted(Ran(result=Finished(run_id, 7, None, Output("there", "there", 5), 1)))
     async with companion(RecordingDesk()) as server:
         server.works = works
-        result = await made(runner, server).run(run_id, PLAN, Watcher())
+        result = await made(runner, server).run(run_id, PLAN, Start())
     assert (result.exit_code, result.output.text, works.orders) == (7, "there", 1)
 
 
 async def test_without_a_setting_it_runs_here(runner: Runner) -> None:
     """The control: no address, no companion."""
     own = CompanionRunner(runner, lambda: None, lambda _: True, lambda _: False, Free())
-    assert (await own.run(new_run(), PLAN, Watcher())).output.text == "here\n"
+    assert (await own.run(new_run(), PLAN, Start())).output.text == "here\n"
 
 
 @pytest.mark.parametrize("known", [True, False])
@@ -101,10 +101,8 @@ async def test_who_is_not_there_or_not_known_is_not_asked(runner: Runner, *, kno
         listens.works = works
         server = None if known else listens
         with pytest.raises(HostUnavailable, match="it is missing"):
-            await made(runner, server, known=known).run(new_run(), PLAN, Watcher())
-        result = await made(runner, server, known=known, unasked=True).run(
-            new_run(), PLAN, Watcher()
-        )
+            await made(runner, server, known=known).run(new_run(), PLAN, Start())
+        result = await made(runner, server, known=known, unasked=True).run(new_run(), PLAN, Start())
     assert (result.output.text, works.orders) == ("here\n", 0)
 
 
@@ -114,7 +112,7 @@ async def test_a_claim_that_is_not_ours_orders_nothing(runner: Runner) -> None:
     async with companion(RecordingDesk()) as server:
         server.works = works
         with pytest.raises(SpawnError, match="claimed"):
-            await made(runner, server).run(new_run(), PLAN, Watcher(grants=False))
+            await made(runner, server).run(new_run(), PLAN, Start(grants=False))
     assert works.orders == 0
 
 
@@ -123,10 +121,10 @@ async def test_a_refusal_is_no_run_and_a_reason_is_kept(runner: Runner) -> None:
     async with companion(RecordingDesk()) as server:
         server.works = Scripted(None, "a run of this id was taken before")
         with pytest.raises(SpawnError, match="taken before"):
-            await made(runner, server).run(new_run(), PLAN, Watcher())
+            await made(runner, server).run(new_run(), PLAN, Start())
         server.works = Scripted(NotRun(reason=DenialReason.PLAN_DRIFT, why="it changed"))
         with pytest.raises(PlanDrift, match="it changed"):
-            await made(runner, server).run(new_run(), PLAN, Watcher())
+            await made(runner, server).run(new_run(), PLAN, Start())
 
 
 async def test_a_companion_that_dies_leaves_an_end_that_nobody_saw(runner: Runner) -> None:
@@ -134,7 +132,7 @@ async def test_a_companion_that_dies_leaves_an_end_that_nobody_saw(runner: Runne
     works = Scripted(None)
     async with companion(RecordingDesk()) as server:
         server.works = works
-        running = asyncio.create_task(made(runner, server).run(new_run(), PLAN, Watcher()))
+        running = asyncio.create_task(made(runner, server).run(new_run(), PLAN, Start()))
         while not works.orders:
             await asyncio.sleep(0.01)
         await server.close()
@@ -148,7 +146,7 @@ async def test_a_cancelled_run_ends_there(runner: Runner) -> None:
     async with companion(RecordingDesk()) as server:
         server.works = works
         own = made(runner, server)
-        running = asyncio.create_task(own.run(run_id, PLAN, Watcher()))
+        running = asyncio.create_task(own.run(run_id, PLAN, Start()))
         while not works.orders:
             await asyncio.sleep(0.01)
         assert await own.cancel(run_id)

@@ -10,7 +10,7 @@ from core.hosts.gateway import GatewayHost
 from core.model.command import ExecPlan
 from core.planning.digest import bind
 from tests.support.executors import USER, executors
-from tests.support.runs import Watcher, new_run, planned, request, running
+from tests.support.runs import Start, new_run, planned, request, running
 
 
 def bound(line: str, user: str = USER) -> ExecPlan:
@@ -22,11 +22,11 @@ async def test_each_plan_runs_as_its_user(executor_path: str) -> None:
     """In parallel; cancel, tail and watch find both."""
     async with running() as runner, executors(executor_path) as world:
         host = GatewayHost(runner, world.executors)
-        ours = await host.run(new_run(), planned(request("id -un")), Watcher())
-        theirs = await host.run(new_run(), bound("id -un"), Watcher())
-        run_id, watcher = new_run(), Watcher()
-        task = asyncio.create_task(host.run(run_id, bound("sleep 60"), watcher))
-        await watcher.started.wait()
+        ours = await host.run(new_run(), planned(request("id -un")), Start())
+        theirs = await host.run(new_run(), bound("id -un"), Start())
+        run_id, start = new_run(), Start()
+        task = asyncio.create_task(host.run(run_id, bound("sleep 60"), start))
+        await start.started.wait()
         tail = await host.tail(run_id)
         cancelled = await host.cancel(run_id)
         done = await task
@@ -40,13 +40,13 @@ async def test_each_plan_runs_as_its_user(executor_path: str) -> None:
 async def test_without_executors_such_a_plan_does_not_run() -> None:
     """Never as the gateway's own user instead; no one is asked about it either."""
     async with running() as runner:
-        host, watcher = GatewayHost(runner), Watcher()
+        host, start = GatewayHost(runner), Start()
         with pytest.raises(HostUnavailable, match="runAsUnixUser is off"):
             await host.check(bound("id -un"))
         with pytest.raises(HostUnavailable, match="runAsUnixUser is off"):
-            await host.run(new_run(), bound("id -un"), watcher)
+            await host.run(new_run(), bound("id -un"), start)
 
-    assert not watcher.started.is_set()
+    assert not start.started.is_set()
 
 
 async def test_what_could_not_start_is_known_before_anybody_is_asked(executor_path: str) -> None:

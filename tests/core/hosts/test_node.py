@@ -13,7 +13,7 @@ from core.model.node import NodeId
 from core.nodes.frames import Ended
 from core.store import open_store
 from tests.support.node_bench import NoRuns, node_bench
-from tests.support.runs import Watcher, new_run
+from tests.support.runs import Start, new_run
 from tests.support.waiting import until
 
 
@@ -30,7 +30,7 @@ class OneRun(NoRuns):
 
 
 @dataclass
-class Claims(Watcher):
+class Claims(Start):
     """Takes as long for a claim as a busy store."""
 
     began: asyncio.Event = field(default_factory=asyncio.Event)

@@ -21,7 +21,7 @@ from core.isolation import pool as pools
 from core.isolation.containment import Containment, delegated
 from core.isolation.upkeep import Options, warn_of_loose
 from tests.support.executors import BUILD, UID, USER, executors
-from tests.support.runs import Watcher, alive, new_run, planned, request
+from tests.support.runs import Start, alive, new_run, planned, request
 from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[3]
@@ -67,7 +67,7 @@ async def test_what_no_mark_and_no_family_leads_to_is_ended(
         async with executors(executor_path, containment=containment) as world:
             runner = world.executors.runner(USER)
             plan = planned(request(argv=("/bin/sh", "-c", escape)))
-            under_way = asyncio.ensure_future(runner.run(new_run(), plan, Watcher()))
+            under_way = asyncio.ensure_future(runner.run(new_run(), plan, Start()))
             await until(lambda: note.exists() and note.read_text().endswith("\n"))
             (executor,) = world.pool._live
             leaders = [pid for pid, _ in incoming.identities(executor.leaders)]

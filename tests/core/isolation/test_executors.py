@@ -16,7 +16,7 @@ from core.model.stdio import Capture, Stdio
 from core.planning.digest import bind
 from core.runner.limits import Limits
 from tests.support.executors import BUILD, UID, USER, World, as_user, executors
-from tests.support.runs import Watcher, marked, new_run, planned, request
+from tests.support.runs import Start, marked, new_run, planned, request
 from tests.support.waiting import until
 
 LEAVING = "setsid sleep 300 & (setsid setsid sleep 301 &) ; sleep 302"
@@ -35,7 +35,7 @@ def work(executor_path: str) -> Path:
 async def out(world: World, line: str, cwd: Path | str = "/tmp", **more: Stdio) -> str:
     """Run a line as the other user; return its status and output."""
     plan = planned(request(line, cwd=cwd, **more))  # type: ignore[arg-type]
-    done = await world.executors.runner(USER).run(new_run(), plan, Watcher())
+    done = await world.executors.runner(USER).run(new_run(), plan, Start())
     return f"{done.exit_code} {done.output.text}"
 
 
@@ -65,14 +65,14 @@ async def test_pins_hold_across_the_wall(executor_path: str, work: Path) -> None
     async with executors(executor_path) as world:
         runner = world.executors.runner(USER)
         plan = planned(request("./s.sh", cwd=work))
-        ran = await runner.run(new_run(), plan, Watcher())
+        ran = await runner.run(new_run(), plan, Start())
         script.write_text("#!/bin/sh\necho two\n")
         with pytest.raises(PlanDrift):
-            await runner.run(new_run(), plan, Watcher())
+            await runner.run(new_run(), plan, Start())
         late = planned(request("./s.sh", cwd=work))
-        watcher = Watcher(before_claim=lambda: script.write_text("#!/bin/sh\necho six\n"))
+        start = Start(before_claim=lambda: script.write_text("#!/bin/sh\necho six\n"))
         with pytest.raises(PlanDrift):
-            await runner.run(new_run(), late, watcher)
+            await runner.run(new_run(), late, start)
 
     assert ran.output.text == "one\n"
 
@@ -89,7 +89,7 @@ async def test_a_program_that_is_closed_to_the_other_user_says_so(
         plan = planned(request("./mine.sh", cwd=work))
         await asyncio.sleep(rest_s)
         with pytest.raises(PlanDrift, match="cannot be read by the user"):
-            await world.executors.runner(USER).run(new_run(), plan, Watcher())
+            await world.executors.runner(USER).run(new_run(), plan, Start())
 
 
 async def test_limits_output_caps_and_time_hold(executor_path: str) -> None:
@@ -98,11 +98,11 @@ async def test_limits_output_caps_and_time_hold(executor_path: str) -> None:
     async with executors(executor_path, limits) as world:
         runner = world.executors.runner(USER)
         shown = planned(request(argv=("/bin/sh", "-c", "ulimit -n; ulimit -c; ulimit -f")))
-        seen = await runner.run(new_run(), shown, Watcher())
+        seen = await runner.run(new_run(), shown, Start())
         flood = planned(request("head -c 3000000 /dev/zero"))
-        flooded = await runner.run(new_run(), flood, Watcher())
+        flooded = await runner.run(new_run(), flood, Start())
         slow = planned(request(argv=("/bin/sh", "-c", LEAVING), timeout_ms=1_500))
-        late = await runner.run(slow_id := new_run(), slow, Watcher())
+        late = await runner.run(slow_id := new_run(), slow, Start())
 
     assert seen.output.text.split() == ["32", "0", "8"]
     assert (flooded.output.truncated, flooded.output.total_bytes) == (True, 3_000_000)
@@ -116,10 +116,10 @@ async def test_separate_streams_input_and_live_output(executor_path: str, work: 
         runner, run_id = world.executors.runner(USER), new_run()
         stdio = Stdio(stdin=b"hello", capture=Capture.SEPARATE)
         plan = planned(request(argv=("/bin/sh", "-c", "cat; echo no >&2"), stdio=stdio))
-        done = await runner.run(new_run(), plan, Watcher())
+        done = await runner.run(new_run(), plan, Start())
         gated = f"echo a; until [ -e {work}/go ]; do sleep 0.02; done; echo b"
         watched = planned(request(argv=("/bin/sh", "-c", gated)))
-        task = asyncio.create_task(runner.run(run_id, watched, Watcher()))
+        task = asyncio.create_task(runner.run(run_id, watched, Start()))
         await until(lambda: runner.has(run_id))
         found = world.executors.running(run_id)
         chunks = []
@@ -138,15 +138,15 @@ async def test_separate_streams_input_and_live_output(executor_path: str, work: 
 async def test_no_process_outlives_its_run(executor_path: str, victim: str) -> None:
     """S2 Q3: a crash is "Executor terminated unexpectedly"; what it started ends with it."""
     async with executors(executor_path, Limits(grace_ms=200)) as world:
-        runner, watcher, run_id = world.executors.runner(USER), Watcher(), new_run()
+        runner, start, run_id = world.executors.runner(USER), Start(), new_run()
         plan = planned(request(argv=("/bin/sh", "-c", LEAVING)))
-        task = asyncio.create_task(runner.run(run_id, plan, watcher))
-        await watcher.started.wait()
+        task = asyncio.create_task(runner.run(run_id, plan, start))
+        await start.started.wait()
         await until(lambda: len(marked(run_id)) >= 4)
         (executor,) = world.pool._live
-        assert watcher.identity is not None
-        leaders = {"executor": [executor.client.pid], "supervisor": [watcher.identity[0]]}
-        leaders["both"] = [watcher.identity[0], executor.client.pid]
+        assert start.identity is not None
+        leaders = {"executor": [executor.client.pid], "supervisor": [start.identity[0]]}
+        leaders["both"] = [start.identity[0], executor.client.pid]
         for pid in leaders.get(victim, ()):
             os.kill(pid, signal.SIGKILL)
         if victim == "cancel":
@@ -168,7 +168,7 @@ async def test_a_refused_claim_runs_nothing(executor_path: str, work: Path) -> N
     async with executors(executor_path) as world:
         plan = planned(request("touch ran", cwd=work))
         with pytest.raises(SpawnError, match="could not be claimed"):
-            await world.executors.runner(USER).run(new_run(), plan, Watcher(grants=False))
+            await world.executors.runner(USER).run(new_run(), plan, Start(grants=False))
         await until(lambda: world.pool.live == 0)
 
     assert not (work / "ran").exists()
@@ -184,7 +184,7 @@ async def test_sessions_share_the_executors_fairly(executor_path: str) -> None:
         async def run(number: int) -> int | None:
             nonlocal most
             plan = planned(replace(request(f"echo {number}"), session=f"s{number % 3}"))  # type: ignore[arg-type]
-            done = await runner.run(new_run(), plan, Watcher())
+            done = await runner.run(new_run(), plan, Start())
             most = max(most, world.pool.live)
             return done.exit_code
 
@@ -196,7 +196,7 @@ async def _ended(world: World, user: str, session: int, line: str) -> str:
     """Run a line as a user; return its status, or why nothing ran."""
     plan = replace(planned(request(line)), session=SessionKey(f"agent:{user}:{session}"))
     try:
-        done = await world.executors.runner(user).run(new_run(), bind(plan), Watcher())
+        done = await world.executors.runner(user).run(new_run(), bind(plan), Start())
     except HostUnavailable as refusal:
         return str(refusal)
     return str(done.exit_code)

@@ -11,7 +11,7 @@ from core.planning.digest import digest_of
 from core.planning.planner import Planner
 from core.planning.verify import verify
 from core.store.schema.json_columns import dump, load
-from tests.support.runs import Watcher, copy_of, new_run, planned, request, running, script
+from tests.support.runs import Start, copy_of, new_run, planned, request, running, script
 
 WRAPPED = [
     ("env", "A=b", "./tool", "good"),
@@ -86,7 +86,7 @@ async def test_a_script_in_a_folder_that_is_entered_first_is_bound(
     assert str(tmp_path / "other" / "x.sh") not in bound
     async with running() as runner:
         with pytest.raises(PlanDrift):
-            await runner.run(new_run(), plan, Watcher(before_claim=swap))
+            await runner.run(new_run(), plan, Start(before_claim=swap))
 
 
 def test_a_link_on_the_search_path_does_not_choose_the_inner_program(tmp_path: Path) -> None:
@@ -157,9 +157,9 @@ async def test_a_swap_between_verifying_and_start_never_runs(
         script(tmp_path / "new", "#!/bin/sh\necho evil\n").rename(tmp_path / "tool")
 
     async with running() as runner:
-        good = await runner.run(new_run(), planned(wish), Watcher())
+        good = await runner.run(new_run(), planned(wish), Start())
         with pytest.raises(PlanDrift):
-            await runner.run(new_run(), planned(wish), Watcher(before_claim=swap))
+            await runner.run(new_run(), planned(wish), Start(before_claim=swap))
 
     assert good.output.text == "good\n"
 
@@ -175,7 +175,7 @@ async def test_a_program_put_earlier_on_the_search_path_is_not_started(tmp_path:
     script(first / "tool", "#!/bin/sh\necho evil\n")
 
     async with running() as runner:
-        done = await runner.run(new_run(), plan, Watcher())
+        done = await runner.run(new_run(), plan, Start())
     control = await asyncio.create_subprocess_exec(
         *("env", "tool"), env=dict(plan.env), stdout=asyncio.subprocess.PIPE
     )

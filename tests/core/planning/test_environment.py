@@ -12,7 +12,7 @@ from core.model.stdio import Environ
 from core.planning.environment import base_environment
 from core.planning.planner import Planner
 from core.runner.runner import Runner
-from tests.support.runs import Watcher, new_run, planned, refused, request, run, script
+from tests.support.runs import Start, new_run, planned, refused, request, run, script
 from tests.support.tables import rows
 
 PATH = "/usr/bin:/bin"
@@ -165,7 +165,7 @@ async def test_a_hardened_child_sees_its_table_exactly(
     """The kernel's own view: the names of S3 or S4, their values, the run's mark, nothing else."""
     run_id = new_run()
 
-    done = await runner.run(run_id, tooled(which), Watcher())
+    done = await runner.run(run_id, tooled(which), Start())
 
     seen = dict(line.split("=", 1) for line in done.output.text.splitlines())
     assert seen == table | {"SAYSO_RUN": run_id}

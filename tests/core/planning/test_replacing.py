@@ -22,7 +22,7 @@ from core.policy.judge.evaluate import evaluate
 from core.runner.runner import Runner
 from tests.faults.git_oracle.oracle import Judge, judge
 from tests.support.plans import LISTED, listed
-from tests.support.runs import Watcher, new_run, planned, request, running
+from tests.support.runs import Start, new_run, planned, request, running
 
 REPLACING = {
     "mv a b": "b",
@@ -149,7 +149,7 @@ async def test_what_the_line_itself_put_there_stays(
 ) -> None:
     """Each command is checked again before it starts."""
     plan, decision = example.judged(line, place)
-    ended = await runner.run(new_run(), plan, Watcher())
+    ended = await runner.run(new_run(), plan, Start())
 
     assert decision is Decision.ALLOW
     assert (place / "new").read_text() == "a"
@@ -165,7 +165,7 @@ async def test_what_came_before_it_starts_stays(
     (place / "new").write_text("somebody's")
 
     with pytest.raises(PlanDrift, match="did not exist when `mv` was approved"):
-        await runner.run(new_run(), plan, Watcher())
+        await runner.run(new_run(), plan, Start())
 
     assert decision is Decision.ALLOW
     assert (place / "new").read_text() == "somebody's"
@@ -175,7 +175,7 @@ async def test_what_a_person_let_replace_does(example: Judge, place: Path, runne
     """A control: an approved line replaces the file, even one that is gone by then."""
     plan, decision = example.judged("mv a b", place)
     (place / "b").unlink()
-    await runner.run(new_run(), plan, Watcher())
+    await runner.run(new_run(), plan, Start())
 
     assert decision is Decision.ASK
     assert (place / "b").read_text() == "a"

@@ -20,7 +20,7 @@ from core.programs.profiles.tables import section, table
 from core.programs.shims import managers
 from core.runner.runner import Runner
 from tests.support.plans import LISTED, listed
-from tests.support.runs import Watcher, drifts, new_run, planned, request, script
+from tests.support.runs import Start, drifts, new_run, planned, request, script
 from tests.support.version_managers import canary, hard_linked, manager
 
 EVERYTHING = listed("/**")
@@ -312,7 +312,7 @@ async def test_a_file_that_comes_between_question_and_start_is_noticed(
     (tree / "rust-toolchain").write_text(f"{evil}\n")
 
     with pytest.raises(PlanDrift, match="rust-toolchain"):
-        await runner.run(new_run(), plan, Watcher())
+        await runner.run(new_run(), plan, Start())
     assert not flag.exists()
 
 

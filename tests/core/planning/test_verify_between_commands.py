@@ -29,7 +29,7 @@ from core.model.result import Finished
 from core.planning.verify import Recheck, recheck
 from core.runner import runner as process
 from core.runner.runner import Runner
-from tests.support.runs import Watcher, copy_of, new_run, planned, request, run, script
+from tests.support.runs import Start, copy_of, new_run, planned, request, run, script
 from tests.support.waiting import until
 
 Change = Callable[[Path], object]
@@ -232,7 +232,7 @@ async def test_a_first_command_still_denies_the_run(runner: Runner, place: Path)
     steer(place)
 
     with pytest.raises(PlanDrift, match="nothing ran"):
-        await runner.run(new_run(), plan, Watcher())
+        await runner.run(new_run(), plan, Start())
 
 
 LEGITIMATE = """
@@ -433,7 +433,7 @@ async def test_a_cancellation_between_two_commands_ends_the_line(
 
     monkeypatch.setattr(process, "recheck", slow)
     run_id, plan = new_run(), planned(request("true && echo no", cwd=place))
-    running = asyncio.ensure_future(runner.run(run_id, plan, Watcher()))
+    running = asyncio.ensure_future(runner.run(run_id, plan, Start()))
     await looked.wait()
 
     assert await runner.cancel(run_id)

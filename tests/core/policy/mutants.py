@@ -1152,8 +1152,8 @@ EXPOSURE = (
     Mutant(
         "what a wrapper starts is not looked at",
         "policy/judge/exposure.py",
-        "        yield from _all(inner)\n",
-        "        _all(inner)\n",
+        "or one.replaces for one in command.all_of_it\n",
+        "or one.replaces for one in (command,)\n",
         "policy/judge/test_exposure.py::test_what_a_wrapper_starts_counts_as_well",
     ),
     Mutant(
@@ -1756,8 +1756,8 @@ LATER = (
     Mutant(
         "only the wrapper itself has a terminal",
         "policy/judge/terminal.py",
-        "    yield command\n    for inner in command.inner:\n        yield from _all(inner)",
-        "    yield command",
+        "for one in command.all_of_it)",
+        "for one in (command,))",
         "policy/judge/test_terminal.py::test_nohup_asks_at_a_terminal",
     ),
     Mutant(

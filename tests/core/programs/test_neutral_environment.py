@@ -24,7 +24,7 @@ from tests.faults.git_oracle.oracle import Trap, trap
 from tests.faults.git_oracle.plants import plant
 from tests.faults.git_oracle.routes import plain, template
 from tests.support.git_repositories import git, repository
-from tests.support.runs import Watcher, new_run, planned, request, run, script
+from tests.support.runs import Start, new_run, planned, request, run, script
 
 GIT = PinnedFile("/usr/bin/git", "/usr/bin/git", 1, 1, 1, "")
 
@@ -122,8 +122,8 @@ async def test_a_change_of_it_is_no_longer_what_was_approved(
     bare = replace(plan, commands=(command,))
 
     with pytest.raises(PlanDrift, match="digest"):
-        await runner.run(new_run(), bare, Watcher())
-    await runner.run(new_run(), bind(bare), Watcher())
+        await runner.run(new_run(), bare, Start())
+    await runner.run(new_run(), bind(bare), Start())
     assert (tmp_path / "ran").exists()  # the control: without it the hook runs
 
 

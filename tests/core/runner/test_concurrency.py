@@ -10,7 +10,7 @@ from core.model.identity import SessionKey
 from core.runner.concurrency import Turns
 from core.runner.limits import Limits
 from core.runner.runner import Runner
-from tests.support.runs import Watcher, new_run, planned, request
+from tests.support.runs import Start, new_run, planned, request
 
 SESSION = SessionKey("agent:main:test")
 
@@ -21,11 +21,11 @@ async def test_a_run_that_waits_for_its_turn_is_cancelled_at_once() -> None:
     await runner.start()
     try:
         first_id, waiting_id, claims = new_run(), new_run(), list[str]()
-        watcher = Watcher(before_claim=lambda: claims.append("claim"))
-        first = asyncio.create_task(runner.run(first_id, planned(request("sleep 30")), Watcher()))
+        start = Start(before_claim=lambda: claims.append("claim"))
+        first = asyncio.create_task(runner.run(first_id, planned(request("sleep 30")), Start()))
         while (await runner.tail(first_id)) is None:
             await asyncio.sleep(0.01)
-        waiting = asyncio.create_task(runner.run(waiting_id, planned(request("echo hi")), watcher))
+        waiting = asyncio.create_task(runner.run(waiting_id, planned(request("echo hi")), start))
         await asyncio.sleep(0.05)
         began = time.monotonic()
         assert await runner.cancel(waiting_id)

@@ -11,7 +11,7 @@ from core.model.result import Stream, Streams
 from core.model.stdio import LARGEST_STDIN, Capture, Stdio
 from core.planning.request_checks import LARGEST_STREAM
 from core.runner.runner import Runner
-from tests.support.runs import Watcher, new_run, planned, refused, request, run, script
+from tests.support.runs import Start, new_run, planned, refused, request, run, script
 
 APART = Stdio(capture=Capture.SEPARATE)
 MANY = os.urandom(LARGEST_STDIN)
@@ -64,7 +64,7 @@ async def test_input_is_part_of_what_was_approved(runner: Runner) -> None:
     other = replace(plan, stdio=Stdio(stdin=b"other"))
 
     with pytest.raises(PlanDrift, match="digest"):
-        await runner.run(new_run(), other, Watcher())
+        await runner.run(new_run(), other, Start())
 
 
 @pytest.mark.parametrize(

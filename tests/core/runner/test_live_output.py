@@ -15,7 +15,7 @@ from core.model.result import Finished, OutputChunk, StreamName
 from core.model.stdio import Capture, Stdio
 from core.runner.runner import Runner
 from core.runner.supervisor.output.capture import LARGEST_HEAD_BYTES
-from tests.support.runs import Watcher, new_run, planned, request, shell
+from tests.support.runs import Start, new_run, planned, request, shell
 from tests.support.waiting import until
 
 APART = Stdio(capture=Capture.SEPARATE)
@@ -42,10 +42,10 @@ async def gated(
     runner: Runner, gate: Path, stdio: Stdio = CAPTURES["combined"], then: str = "echo late"
 ) -> tuple[ApprovalId, asyncio.Task[Finished]]:
     """Start a run that prints, waits for a file, and prints again."""
-    run_id, watcher = new_run(), Watcher()
+    run_id, start = new_run(), Start()
     script = f"echo early; while ! [ -e {gate} ]; do sleep 0.01; done; {then}"
-    task = asyncio.create_task(runner.run(run_id, scripted(script, stdio), watcher))
-    await watcher.started.wait()
+    task = asyncio.create_task(runner.run(run_id, scripted(script, stdio), start))
+    await start.started.wait()
     return run_id, task
 
 
@@ -90,7 +90,7 @@ async def test_a_short_run_is_seen_whole(runner: Runner, look_after: int) -> Non
     """A watcher that finds a run at all sees all of it, from its first byte or as it ends."""
     for _ in range(20):
         run_id = new_run()
-        task = asyncio.create_task(runner.run(run_id, scripted("printf 'x\\377'"), Watcher()))
+        task = asyncio.create_task(runner.run(run_id, scripted("printf 'x\\377'"), Start()))
         for _ in range(look_after):
             await asyncio.sleep(0)
         over = task.done()  # a busy machine may have run it already
@@ -105,7 +105,7 @@ async def test_separate_streams_are_watched_from_the_start(runner: Runner) -> No
     for _ in range(20):
         run_id = new_run()
         plan = scripted("echo out; echo err >&2", APART)
-        task = asyncio.create_task(runner.run(run_id, plan, Watcher()))
+        task = asyncio.create_task(runner.run(run_id, plan, Start()))
         await asyncio.sleep(0)
         async with asyncio.timeout(10):
             seen = await watched(runner, run_id)
@@ -165,10 +165,10 @@ async def test_a_vanished_watcher_leaves_nothing_behind(runner: Runner) -> None:
     await shell(runner, "true")
     before = opened()
     for stdio in CAPTURES.values():
-        run_id, watcher = new_run(), Watcher()
+        run_id, start = new_run(), Start()
         plan = scripted("while :; do echo x; sleep 0.01; done", stdio)
-        task = asyncio.create_task(runner.run(run_id, plan, watcher))
-        await watcher.started.wait()
+        task = asyncio.create_task(runner.run(run_id, plan, start))
+        await start.started.wait()
         watching = [asyncio.create_task(watched(runner, run_id)) for _ in range(3)]
         stopped = runner.watch(run_id)
         await anext(stopped)
@@ -200,7 +200,7 @@ async def test_watching_spoils_no_supervisor(runner: Runner) -> None:
     """Runs watched at their very end leave no message behind for the supervisor's next job."""
     for _ in range(30):
         run_id = new_run()
-        job = asyncio.ensure_future(runner.run(run_id, scripted("true"), Watcher()))
+        job = asyncio.ensure_future(runner.run(run_id, scripted("true"), Start()))
         await asyncio.sleep(0)
         while not job.done():
             await watched(runner, run_id)
@@ -211,15 +211,15 @@ async def test_watching_spoils_no_supervisor(runner: Runner) -> None:
 
 async def test_what_a_dead_supervisor_left_is_seen(runner: Runner) -> None:
     """If the end was not seen, the watcher still ends, with what arrived until then."""
-    run_id, watcher = new_run(), Watcher()
+    run_id, start = new_run(), Start()
     plan = scripted("echo here; sleep 60", APART)
-    task = asyncio.create_task(runner.run(run_id, plan, watcher))
-    await watcher.started.wait()
+    task = asyncio.create_task(runner.run(run_id, plan, start))
+    await start.started.wait()
     chunks = runner.watch(run_id)
     first = await anext(chunks)
-    assert watcher.identity is not None
+    assert start.identity is not None
 
-    os.kill(watcher.identity[0], signal.SIGKILL)
+    os.kill(start.identity[0], signal.SIGKILL)
     async with asyncio.timeout(10):
         rest = [chunk async for chunk in chunks]
     done = await task
@@ -233,7 +233,7 @@ async def test_what_a_dead_supervisor_left_is_seen(runner: Runner) -> None:
 async def test_a_run_that_is_not_here_yields_nothing(runner: Runner) -> None:
     """Neither an unknown id nor a finished run has anything to see."""
     run_id = new_run()
-    await runner.run(run_id, scripted("echo x"), Watcher())
+    await runner.run(run_id, scripted("echo x"), Start())
 
     assert await watched(runner, run_id) == []
     assert await watched(runner, ApprovalId("0" * 26)) == []
@@ -242,7 +242,7 @@ async def test_a_run_that_is_not_here_yields_nothing(runner: Runner) -> None:
 async def test_a_run_that_never_starts_ends_its_watchers(runner: Runner) -> None:
     """A watcher of a run that is refused at the claim is released."""
     run_id = new_run()
-    task = asyncio.create_task(runner.run(run_id, scripted("true"), Watcher(grants=False)))
+    task = asyncio.create_task(runner.run(run_id, scripted("true"), Start(grants=False)))
     await asyncio.sleep(0)
 
     async with asyncio.timeout(10):

@@ -17,7 +17,7 @@ from core.runner.limits import Limits
 from core.runner.pool import MOST_IDLE
 from core.runner.runner import Runner
 from tests.support.runs import (
-    Watcher,
+    Start,
     alive,
     marked,
     new_run,
@@ -59,7 +59,7 @@ async def test_the_child_sees_the_plan_and_nothing_else(
     run_id = new_run()
     plan = planned(request("env", cwd=tmp_path, env=(("WISHED", "ü"),)))
 
-    done = await runner.run(run_id, plan, Watcher())
+    done = await runner.run(run_id, plan, Start())
 
     seen = dict(line.split("=", 1) for line in done.output.text.splitlines())
     assert seen == {**dict(plan.env), "SAYSO_RUN": run_id}
@@ -113,18 +113,18 @@ async def test_a_script_runs_by_its_own_name(runner: Runner, tmp_path: Path) -> 
 
 async def test_the_watcher_hears_the_leader_of_the_run(runner: Runner) -> None:
     """The identity that recovery would look for is reported while the command runs."""
-    watcher = Watcher()
+    start = Start()
     run_id = new_run()
-    task = asyncio.create_task(runner.run(run_id, planned(request("sleep 30")), watcher))
-    await watcher.started.wait()
+    task = asyncio.create_task(runner.run(run_id, planned(request("sleep 30")), start))
+    await start.started.wait()
 
-    assert watcher.identity is not None
-    assert alive(watcher.identity[0])
+    assert start.identity is not None
+    assert alive(start.identity[0])
     # The kernel shows a new program's environment a moment after it lets its starter continue.
     await until(lambda: len(marked(run_id)) == 1)
     assert await runner.cancel(run_id)
     assert (await task).signal == 15
-    await until(lambda: watcher.identity is not None and not alive(watcher.identity[0]))
+    await until(lambda: start.identity is not None and not alive(start.identity[0]))
 
 
 async def test_nothing_runs_without_a_claim(runner: Runner, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ async def test_nothing_runs_without_a_claim(runner: Runner, tmp_path: Path) -> N
     wish = request(argv=("touch", str(tmp_path / "ran")))
 
     with pytest.raises(SpawnError, match="could not be claimed"):
-        await run(runner, wish, Watcher(grants=False))
+        await run(runner, wish, Start(grants=False))
 
     assert not (tmp_path / "ran").exists()
     await run(runner, wish)
@@ -147,19 +147,19 @@ async def test_the_claim_comes_after_verifying(runner: Runner, tmp_path: Path) -
     asked: list[bool] = []
 
     with pytest.raises(PlanDrift):
-        await runner.run(new_run(), plan, Watcher(before_claim=lambda: asked.append(True)))
+        await runner.run(new_run(), plan, Start(before_claim=lambda: asked.append(True)))
 
     assert asked == []
 
 
 async def test_one_run_id_runs_once_at_a_time(runner: Runner) -> None:
     """A second start under the same id is refused while the first continues."""
-    watcher, run_id, plan = Watcher(), new_run(), planned(request("sleep 30"))
-    task = asyncio.create_task(runner.run(run_id, plan, watcher))
-    await watcher.started.wait()
+    start, run_id, plan = Start(), new_run(), planned(request("sleep 30"))
+    task = asyncio.create_task(runner.run(run_id, plan, start))
+    await start.started.wait()
 
     with pytest.raises(SpawnError, match="in progress"):
-        await runner.run(run_id, plan, Watcher())
+        await runner.run(run_id, plan, Start())
 
     await runner.cancel(run_id)
     await task
@@ -198,10 +198,10 @@ async def test_a_run_may_tidy_up_on_term(runner: Runner) -> None:
 
 async def test_cancelling_stops_the_chain(runner: Runner, tmp_path: Path) -> None:
     """After a cancellation no further part of the line is started."""
-    watcher, run_id = Watcher(), new_run()
+    start, run_id = Start(), new_run()
     plan = planned(request("sleep 30 ; touch ran || touch ran", cwd=tmp_path))
-    task = asyncio.create_task(runner.run(run_id, plan, watcher))
-    await watcher.started.wait()
+    task = asyncio.create_task(runner.run(run_id, plan, start))
+    await start.started.wait()
 
     assert await runner.cancel(run_id)
     done = await task
@@ -216,7 +216,7 @@ async def test_cancelling_before_the_start_runs_nothing(runner: Runner, tmp_path
     run_id, loop = new_run(), asyncio.get_running_loop()
     tasks: list[asyncio.Task[bool]] = []
 
-    class Cancelling(Watcher):
+    class Cancelling(Start):
         async def claim(self) -> bool:
             tasks.append(loop.create_task(runner.cancel(run_id)))
             return await tasks[0]
@@ -266,7 +266,7 @@ async def test_an_altered_plan_never_runs(runner: Runner, tmp_path: Path) -> Non
     altered = replace(plan, commands=(replace(plan.commands[0], argv=("touch", "other")),))
 
     with pytest.raises(PlanDrift, match="digest"):
-        await runner.run(new_run(), altered, Watcher())
+        await runner.run(new_run(), altered, Start())
 
     assert not (tmp_path / "ran").exists()
     assert not (tmp_path / "other").exists()
@@ -335,13 +335,13 @@ async def test_nothing_is_carried_from_run_to_run(runner: Runner, tmp_path: Path
 
 async def test_stopping_ends_what_runs() -> None:
     """A gateway that stops ends its commands too, politely first."""
-    runner, watcher, run_id = Runner(), Watcher(), new_run()
+    runner, start, run_id = Runner(), Start(), new_run()
     await runner.start()
     launcher = runner.launcher_pid
     text = "trap 'exit 5' TERM; echo ready; sleep 60 & wait"
     plan = planned(request(argv=("/bin/sh", "-c", text)))
-    task = asyncio.create_task(runner.run(run_id, plan, watcher))
-    await watcher.started.wait()
+    task = asyncio.create_task(runner.run(run_id, plan, start))
+    await start.started.wait()
     chunks = runner.watch(run_id)
     assert b"ready\n" == (await anext(chunks)).data
     await chunks.aclose()  # type: ignore[attr-defined]  # a generator
@@ -416,7 +416,7 @@ async def test_the_output_can_be_seen_while_it_runs(runner: Runner, tmp_path: Pa
     flag, run_id = tmp_path / "go", new_run()
     line = f"echo begun; while ! [ -e {flag} ]; do sleep 0.02; done; echo done"
     plan = planned(request(argv=("/bin/sh", "-c", line)))
-    job = asyncio.ensure_future(runner.run(run_id, plan, Watcher()))
+    job = asyncio.ensure_future(runner.run(run_id, plan, Start()))
     async with asyncio.timeout(10):
         while (seen := await runner.tail(run_id)) is None or not seen.total_bytes:
             await asyncio.sleep(0.01)
@@ -432,14 +432,14 @@ async def test_the_output_can_be_seen_while_it_runs(runner: Runner, tmp_path: Pa
 
 async def test_what_was_printed_before_the_supervisor_died_is_kept(runner: Runner) -> None:
     """A watcher gets the end, and the result has what arrived, but no code."""
-    watcher, run_id = Watcher(), new_run()
+    start, run_id = Start(), new_run()
     wish = request(
         argv=("/bin/sh", "-c", "echo so far; sleep 60"), stdio=Stdio(capture=Capture.SEPARATE)
     )
-    task = asyncio.create_task(runner.run(run_id, planned(wish), watcher))
-    await watcher.started.wait()
-    assert watcher.identity is not None
-    chunks = [chunk async for chunk in _until_first(runner, run_id, watcher.identity[0])]
+    task = asyncio.create_task(runner.run(run_id, planned(wish), start))
+    await start.started.wait()
+    assert start.identity is not None
+    chunks = [chunk async for chunk in _until_first(runner, run_id, start.identity[0])]
 
     done = await task
 
@@ -463,7 +463,7 @@ async def test_asking_for_output_never_spoils_the_next_run(runner: Runner) -> No
     for _ in range(30):
         run_id = new_run()
         plan = planned(request(argv=("/bin/true",)))
-        job = asyncio.ensure_future(runner.run(run_id, plan, Watcher()))
+        job = asyncio.ensure_future(runner.run(run_id, plan, Start()))
         while not job.done():
             await runner.tail(run_id)
             await asyncio.sleep(0)
@@ -487,9 +487,9 @@ async def test_a_line_that_is_ended_between_its_commands_has_no_code_of_one(
     What stops it comes while the gateway checks whether the next command may start.
     """
     for _ in range(12):
-        watcher, run_id = Watcher(), new_run()
-        task = asyncio.create_task(runner.run(run_id, planned(request(line)), watcher))
-        await watcher.started.wait()
+        start, run_id = Start(), new_run()
+        task = asyncio.create_task(runner.run(run_id, planned(request(line)), start))
+        await start.started.wait()
         await runner.cancel(run_id)
         done = await task
         assert (done.exit_code, done.signal) in {how, (None, 15)}

@@ -10,7 +10,7 @@ from core.model.result import Finished
 from core.runner.link import Link
 from core.runner.runner import Runner
 from core.runner.supply import ANY, Order
-from tests.support.runs import Watcher, new_run, planned, request
+from tests.support.runs import Start, new_run, planned, request
 
 _ENDED: dict[str, Any] = {
     "exit_code": 0,
@@ -77,7 +77,7 @@ async def test_what_is_no_report_ends_the_run_and_its_supervisor() -> None:
     good = json.dumps({"ended": _ENDED | {"fit": False}}).encode()
     for report in (*_SENT, good):
         supply = Lying(report)
-        done = await Runner(supply=supply).run(new_run(), plan, Watcher())
+        done = await Runner(supply=supply).run(new_run(), plan, Start())
         await asyncio.sleep(0)
         assert isinstance(done, Finished)
         assert done.exit_code == (0 if report is good else None), report[:60]

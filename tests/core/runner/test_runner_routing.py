@@ -15,7 +15,7 @@ from core.planning.planner import Planner
 from core.runner.runner import Runner
 from tests.support.runs import (
     POLICY,
-    Watcher,
+    Start,
     new_run,
     planned,
     refused,
@@ -49,7 +49,7 @@ async def test_a_line_prints_what_bash_prints(line: str, runner: Runner, work: P
     """What reaches the output is what reaches a terminal when bash runs the line."""
     plan = planned(request(line, cwd=work))
     assert plan.unreadable is None
-    done = await runner.run(new_run(), plan, Watcher())
+    done = await runner.run(new_run(), plan, Start())
     shell = await asyncio.create_subprocess_exec(
         "bash", "-c", line, cwd=work, stdout=PIPE, stderr=STDOUT
     )
@@ -71,7 +71,7 @@ async def test_a_folder_that_was_replaced_is_denied(runner: Runner, work: Path) 
     (work / "sub").rename(work / "old")
     (work / "sub").mkdir()
     with pytest.raises(PlanDrift, match="not the one"):
-        await runner.run(new_run(), plan, Watcher())
+        await runner.run(new_run(), plan, Start())
     assert not (work / "made").exists()
 
 
@@ -80,7 +80,7 @@ async def test_a_folder_that_is_gone_is_denied(runner: Runner, work: Path) -> No
     plan = planned(request("touch made && cd sub && ls", cwd=work))
     shutil.rmtree(work / "sub")
     with pytest.raises(PlanDrift, match="can no longer be opened"):
-        await runner.run(new_run(), plan, Watcher())
+        await runner.run(new_run(), plan, Start())
     assert not (work / "made").exists()
 
 
@@ -98,7 +98,7 @@ async def test_what_was_bound_runs_whatever_a_glob_would_find_now(
     """The words of the plan run, not those that the folder contains by then."""
     plan = planned(request("echo sub/*", cwd=work))
     (work / "sub" / "another.txt").touch()
-    done = await runner.run(new_run(), plan, Watcher())
+    done = await runner.run(new_run(), plan, Start())
     assert done.output.text == "sub/inner.txt\n"
 
 

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from core.settings import ApprovalsExecSection, LocalAccounts, ThreadMode
+from core.settings.approvals import ApprovalsExecSection, LocalAccounts, ThreadMode
 from tests.support.tables import rows
 
 STEP = {"to": [{"channel": "slack", "to": "C1"}], "for": 300}

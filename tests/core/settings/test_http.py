@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from core.settings import HttpSection
+from core.settings.http import HttpSection
 
 
 @pytest.mark.parametrize("listen", ["127.0.0.1:0", "[::1]:65535", "localhost:8791"])

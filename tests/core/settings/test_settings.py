@@ -5,16 +5,11 @@ from pydantic import SecretStr, ValidationError
 
 from core.model.identity import AgentId, Target
 from core.model.policy import AskFallback, ExecAsk, ExecHost, ExecPolicy, ExecSecurity, PolicyLayer
-from core.settings import (
-    AgentExecSection,
-    ApprovalsExecSection,
-    CoreSettings,
-    ExecSection,
-    ForwardMode,
-    Section,
-    StoreSection,
-    TargetEntry,
-)
+from core.settings import CoreSettings
+from core.settings.approvals import ApprovalsExecSection, ForwardMode, TargetEntry
+from core.settings.base import Section
+from core.settings.execution import AgentExecSection, ExecSection
+from core.settings.gateway import StoreSection
 from tests.support.tables import rows
 
 

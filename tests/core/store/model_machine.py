@@ -68,7 +68,7 @@ class StoreMachine(SendingStore):
         self.boot = f"boot-{self.count}"
         self.db.run(self.outbox.reconcile)
         if self.exact:  # PostgreSQL waits for a heartbeat to end; the contract tests show that
-            lost = self.db.run(self.runs.recover, self.boot)
+            lost = self.db.run(self.recovery.recover, self.boot)
             started = [one for one in self.world.asked.values() if one.run == "started"]
             assert {run.id for run in lost} == {one.id for one in started}
             for asked in sorted(started, key=lambda one: [run.id for run in lost].index(one.id)):

@@ -64,9 +64,9 @@ class ModelledStore(RuleBasedStateMachine):
         super().__init__()
         self.db = type(self).make()
         self.world = ReferenceModel(now=self.db.now())
-        self.approvals, self.runs, self.outbox, self.events = (
+        self.approvals, self.runs, self.recovery, self.outbox, self.events = (
             self.code.module(name)
-            for name in ("approvals", "runs.runs", "outbox", "sessions.events")
+            for name in ("approvals", "runs.runs", "runs.recovery", "outbox", "sessions.events")
         )
         self.count = 0
         self.boot = "boot-0"

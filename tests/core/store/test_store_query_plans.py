@@ -24,7 +24,7 @@ from core.store.engine.sqlite.writer import Writer
 from core.store.outbox import node_notices, showings
 from core.store.outbox.message_lookup import approval_of
 from core.store.people import page_links, people, tokens, totp_keys
-from core.store.runs import runs
+from core.store.runs import recovery, runs
 from core.store.schema.tables import session_events
 from core.store.sessions import origins, overrides, threads
 from core.store.views import owners, past_commands, references
@@ -74,8 +74,8 @@ OPERATIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "search": (approvals.search, (lambda _: True, 10)),
     "past": (references.past, ("abcdef",)),
     "queued": (runs.queued, (10,)),
-    "recover": (runs.recover, ("boot",)),
-    "interrupted": (runs.interrupted, ("boot", 1_000)),
+    "recover": (recovery.recover, ("boot",)),
+    "interrupted": (recovery.interrupted, ("boot", 1_000)),
     "reported": (runs.reported, (_QUESTION.id,)),
     "unended node notices": (node_notices.unended, ()),
     "recent node notices": (node_notices.recent, (1_000,)),

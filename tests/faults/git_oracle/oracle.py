@@ -24,7 +24,7 @@ from core.runner.runner import Runner
 from tests.core.policy.developer import example_settings
 from tests.faults.git_oracle.plants import plant
 from tests.faults.git_oracle.routes import ROUTES, Place, template
-from tests.support.runs import Watcher, new_run, script
+from tests.support.runs import Start, new_run, script
 
 LINES = (
     *("git status", "git status -v", "git diff", "git diff HEAD", "git diff --stat main other"),
@@ -145,7 +145,7 @@ class Oracle(Judge):
         plan, decision = self.judged(line, cwd)
         if decision is not Decision.ALLOW:
             return False
-        await self.runner.run(new_run(), plan if self.neutral else bare(plan), Watcher())
+        await self.runner.run(new_run(), plan if self.neutral else bare(plan), Start())
         return True
 
     def place(self, name: str, route: str, planted: str, found: Trap) -> Place:

@@ -2,13 +2,12 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.runs import ASKS
-from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.method import Group, handles
 from bot.intake.registry.params import PromptParams
 from bot.intake.results.outcomes import AnyStatus, RequestAnswer, RunningAnswer, status_of
 from bot.intake.results.streaming import streaming
@@ -22,28 +21,20 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class PromptMethods:
+class PromptMethods(Group):
     """The methods about prompts; ``askers`` remembers which local sessions asked."""
 
     gate: Gate
     askers: Askers
     _under_way: set[asyncio.Future[Submission]] = field(default_factory=set)
 
-    def methods(self) -> Iterable[AnyMethod]:
-        """Return the methods."""
-        return (
-            Method(
-                name="agent.prompt",
-                params=PromptParams,
-                scopes=ASKS,
-                handler=self.prompt,
-                summary="Give an agent a prompt; it runs as its Unix user, and asks before it "
-                "acts.",
-                result=RequestAnswer,
-                note="at once with `task_id`; with `wait: true` once the agent has answered",
-            ),
-        )
-
+    @handles(
+        "agent.prompt",
+        ASKS,
+        "Give an agent a prompt; it runs as its Unix user, and asks before it acts.",
+        result=RequestAnswer,
+        note="at once with `task_id`; with `wait: true` once the agent has answered",
+    )
     async def prompt(self, params: PromptParams, caller: Caller) -> AnyStatus:
         """Start the agent; if the caller waits, follow it to its end.
 

@@ -4,14 +4,13 @@ import asyncio
 import base64
 import logging
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from bot.intake.callers import unix_peer, visibility
 from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.runs import ASKS, FOLLOWS, STOPS
-from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.method import Group, handles
 from bot.intake.registry.params import NoParams
 from bot.intake.registry.terminal_params import (
     AttachParams,
@@ -44,7 +43,7 @@ _MOST_READ = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class TerminalMethods:
+class TerminalMethods(Group):
     """The methods about terminals; ``terminals`` is ``None`` if nothing runs as another user."""
 
     gate: Gate
@@ -52,78 +51,12 @@ class TerminalMethods:
     terminals: Terminals | None
     _under_way: set[asyncio.Future[Submission]] = field(default_factory=set)
 
-    def methods(self) -> Iterable[AnyMethod]:
-        """Return the methods."""
-        return (*self._opening(), *self._using())
-
-    def _opening(self) -> Iterable[AnyMethod]:
-        return (
-            Method(
-                name="terminal.open",
-                params=OpenParams,
-                scopes=ASKS,
-                handler=self.open,
-                summary="Ask for a terminal as the Unix user of an agent or person.",
-                result=OpenedAnswer,
-                note="at once: `pending` until a person allows it, then it opens",
-            ),
-            Method(
-                name="terminal.list",
-                params=NoParams,
-                scopes=FOLLOWS,
-                handler=self.list,
-                summary="List the terminals that are open, and the last that were.",
-                result=TerminalsAnswer,
-            ),
-            Method(
-                name="terminal.end",
-                params=TerminalParams,
-                scopes=STOPS,
-                handler=self.end,
-                summary="End a terminal, or withdraw the question about one.",
-                result=TerminalAnswer,
-                note="once it has ended, or after 15 s",
-            ),
-        )
-
-    def _using(self) -> Iterable[AnyMethod]:
-        return (
-            Method(
-                name="terminal.input",
-                params=InputParams,
-                scopes=ASKS,
-                handler=self.input,
-                summary="Type into a terminal of one's own.",
-                result=InputAnswer,
-            ),
-            Method(
-                name="terminal.resize",
-                params=ResizeParams,
-                scopes=ASKS,
-                handler=self.resize,
-                summary="Change the size of a terminal of one's own.",
-                result=TerminalAnswer,
-            ),
-            Method(
-                name="terminal.read",
-                params=ReadParams,
-                scopes=ASKS,
-                handler=self.read,
-                summary="Read what one of your terminals showed, from a position on.",
-                result=ShownAnswer,
-                note="as soon as there is something, or after `waitMs`",
-            ),
-            Method(
-                name="terminal.attach",
-                params=AttachParams,
-                scopes=ASKS,
-                handler=self.attach,
-                summary="Follow one of your terminals to its end (`terminal.output`).",
-                result=TerminalAnswer,
-                note="once the terminal has ended; whoever reads too slowly is cut off",
-            ),
-        )
-
+    @handles(
+        "terminal.open",
+        ASKS,
+        "Ask for a terminal as the Unix user of an agent or person.",
+        note="at once: `pending` until a person allows it, then it opens",
+    )
     async def open(self, params: OpenParams, caller: Caller) -> OpenedAnswer:
         """Submit a terminal as a run; return once it is put to people, begun or refused."""
         self.askers.note(caller.requester)
@@ -139,12 +72,19 @@ class TerminalMethods:
             caller.begun(answer.run_id)
         return OpenedAnswer.of(answer)
 
+    @handles("terminal.list", FOLLOWS, "List the terminals that are open, and the last that were.")
     async def list(self, _params: NoParams, caller: Caller) -> TerminalsAnswer:
         """List the terminals of the caller's own agents, without what they show."""
         found = () if self.terminals is None else self.terminals.all()
         seen = [one for one in found if caller.sees(one.plan.agent)]
         return TerminalsAnswer(terminals=[TerminalAnswer.of(one) for one in seen])
 
+    @handles(
+        "terminal.end",
+        STOPS,
+        "End a terminal, or withdraw the question about one.",
+        note="once it has ended, or after 15 s",
+    )
     async def end(self, params: TerminalParams, caller: Caller) -> TerminalAnswer:
         """End a terminal; its requester may, and people who may approve."""
         found = self._known(params.id) or await self._asked_about(params.id)
@@ -158,6 +98,7 @@ class TerminalMethods:
             raise BadRequest("it is being opened, or was not allowed; try again")
         return TerminalAnswer.of(found)
 
+    @handles("terminal.input", ASKS, "Type into a terminal of one's own.")
     async def input(self, params: InputParams, caller: Caller) -> InputAnswer:
         """Type into a terminal."""
         found, data = self._own(params.id, caller), params.typed
@@ -170,6 +111,7 @@ class TerminalMethods:
             raise BadRequest(str(failure)) from None
         return InputAnswer(accepted=len(data))
 
+    @handles("terminal.resize", ASKS, "Change the size of a terminal of one's own.")
     async def resize(self, params: ResizeParams, caller: Caller) -> TerminalAnswer:
         """Change the size of a terminal."""
         found = self._own(params.id, caller)
@@ -179,6 +121,12 @@ class TerminalMethods:
             raise BadRequest(str(failure)) from None
         return TerminalAnswer.of(found)
 
+    @handles(
+        "terminal.read",
+        ASKS,
+        "Read what one of your terminals showed, from a position on.",
+        note="as soon as there is something, or after `waitMs`",
+    )
     async def read(self, params: ReadParams, caller: Caller) -> ShownAnswer:
         """Read a piece of what it shows, without slowing the terminal."""
         found = self._own(params.id, caller)
@@ -191,6 +139,12 @@ class TerminalMethods:
         text = base64.b64encode(data).decode("ascii")
         return ShownAnswer(data=text, next=place, ended=stream.over and not data)
 
+    @handles(
+        "terminal.attach",
+        ASKS,
+        "Follow one of your terminals to its end (`terminal.output`).",
+        note="once the terminal has ended; whoever reads too slowly is cut off",
+    )
     async def attach(self, params: AttachParams, caller: Caller) -> TerminalAnswer:
         """Send what is shown until the end; if people have to decide, wait for that first."""
         if caller.notify is None:

@@ -19,7 +19,7 @@ from bot.intake.methods.approvals_file import FileParams
 from bot.intake.methods.nodes.pairing import meant
 from bot.intake.methods.people import RULES, TYPED
 from bot.intake.methods.runs import ASKS, FOLLOWS
-from bot.intake.registry.method import AnyMethod, Method, invoke
+from bot.intake.registry.method import AnyMethod, Group, handles, invoke
 from bot.intake.registry.params import AgentParams, Name, Params
 from bot.intake.results.answer import Answer, safe
 from bot.intake.results.nodes import InvokedAnswer
@@ -84,7 +84,7 @@ class BinsAnswer(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class NodeCommandMethods:
+class NodeCommandMethods(Group):
     """The methods that have a node do something; ``others`` are those that ``system.run`` uses."""
 
     store: Store
@@ -95,62 +95,25 @@ class NodeCommandMethods:
     _served: dict[str, AnyMethod] = field(default_factory=dict)
 
     def methods(self) -> Iterable[AnyMethod]:
-        """Return the methods."""
-        files = self._files()
+        """Return the methods but ``system.which``, which only ``node.invoke`` serves."""
+        own = {method.name: method for method in Group.methods(self)}
         self._served.update(
             {
                 "system.run": self.others["exec.run"],
                 "system.run.prepare": self.others["policy.explain"],
-                "system.which": self._which(),
-                "system.execApprovals.get": files[0],
-                "system.execApprovals.set": files[1],
+                "system.which": own.pop("system.which"),
+                "system.execApprovals.get": own["exec.approvals.node.get"],
+                "system.execApprovals.set": own["exec.approvals.node.set"],
             }
         )
-        return (
-            Method(
-                name="node.invoke",
-                params=InvokeParams,
-                scopes=_ANY,
-                handler=self.invoke,
-                summary="Have a node do something; `system.run` is `exec.run` on that node.",
-                result=InvokedAnswer,
-                note="each command needs the scope of what it does",
-            ),
-            *files,
-        )
+        return own.values()
 
-    def _which(self) -> AnyMethod:
-        return Method(
-            name="system.which",
-            params=WhichParams,
-            scopes=FOLLOWS,
-            handler=self.which,
-            summary="Look programs up on a node.",
-            result=BinsAnswer,
-        )
-
-    def _files(self) -> tuple[AnyMethod, AnyMethod]:
-        return (
-            Method(
-                name="exec.approvals.node.get",
-                params=NodeFileParams,
-                scopes=READS,
-                handler=self.get_file,
-                summary="Show a node's exec-approvals.json without its socket.",
-                result=FileAnswer,
-                filters=True,
-            ),
-            Method(
-                name="exec.approvals.node.set",
-                params=NewNodeFileParams,
-                scopes=RULES,
-                handler=self.put_file,
-                summary="Replace a node's exec-approvals.json.",
-                result=FileChangeAnswer,
-                note=TYPED,
-            ),
-        )
-
+    @handles(
+        "node.invoke",
+        _ANY,
+        "Have a node do something; `system.run` is `exec.run` on that node.",
+        note="each command needs the scope of what it does",
+    )
     async def invoke(self, params: InvokeParams, caller: Caller) -> InvokedAnswer:
         """Have a node do something; the caller needs the scope of what that is.
 
@@ -177,6 +140,7 @@ class NodeCommandMethods:
             node=node.id, name=safe(node.name), command=params.command, result=found
         )
 
+    @handles("system.which", FOLLOWS, "Look programs up on a node.")
     async def which(self, params: WhichParams, _caller: Caller) -> BinsAnswer:
         """Look programs up on a node."""
         node = await meant(self.store, params.node)
@@ -185,6 +149,12 @@ class NodeCommandMethods:
         paths = bins if isinstance(bins, dict) else {}
         return BinsAnswer(bins={safe(name): safe(str(path)) for name, path in paths.items()})
 
+    @handles(
+        "exec.approvals.node.get",
+        READS,
+        "Show a node's exec-approvals.json without its socket.",
+        filters=True,
+    )
     async def get_file(self, params: NodeFileParams, caller: Caller) -> FileAnswer:
         """Return a node's file; a caller bound to an agent sees only that agent's part of it.
 
@@ -200,6 +170,7 @@ class NodeCommandMethods:
         warnings = answer.warnings if caller.sees_all else []
         return answer.model_copy(update={"file": shown, "warnings": warnings})
 
+    @handles("exec.approvals.node.set", RULES, "Replace a node's exec-approvals.json.", note=TYPED)
     async def put_file(self, params: NewNodeFileParams, caller: Caller) -> FileChangeAnswer:
         """Replace a node's file, if it has not changed since it was read.
 

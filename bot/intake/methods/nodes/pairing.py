@@ -5,7 +5,6 @@ take a person at a terminal of this machine (docs/decisions/0009) or a token wit
 ``admin``. Revoking takes rights away, so every local process may.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +14,7 @@ from bot.intake.callers.caller import Caller
 from bot.intake.callers.terminal import Askers
 from bot.intake.methods.approvals import READS
 from bot.intake.methods.people import RULES, TYPED
-from bot.intake.registry.method import AnyMethod, Method
+from bot.intake.registry.method import Group, handles
 from bot.intake.registry.params import Name, NoParams, Params
 from bot.intake.results.answer import ChangeAnswer, safe
 from bot.intake.results.nodes import (
@@ -63,7 +62,7 @@ class RenameNodeParams(NodeRefParams):
 
 
 @dataclass(frozen=True, slots=True)
-class NodeMethods:
+class NodeMethods(Group):
     """The methods about nodes; each change is in the journal."""
 
     store: Store
@@ -71,62 +70,9 @@ class NodeMethods:
     askers: Askers
     host: "NodeHost | None" = None
 
-    def methods(self) -> Iterable[AnyMethod]:
-        """Return the methods."""
-        return (*self._looking(), *self._changing())
-
-    def _looking(self) -> Iterable[AnyMethod]:
-        return (
-            Method(
-                name="node.list",
-                params=NoParams,
-                scopes=READS,
-                handler=self.listed,
-                summary="List the paired nodes, and those that wait to be allowed.",
-                result=NodesAnswer,
-                of_all=True,
-            ),
-            Method(
-                name="node.get",
-                params=NodeRefParams,
-                scopes=READS,
-                handler=self.get,
-                summary="Show one paired node: how it is connected, and what it takes.",
-                result=NodeAnswer,
-                of_all=True,
-            ),
-        )
-
-    def _changing(self) -> Iterable[AnyMethod]:
-        return (
-            Method(
-                name="node.approve",
-                params=ApproveNodeParams,
-                scopes=RULES,
-                handler=self.approve,
-                summary="Pair the node whose request has a code.",
-                result=PairedNodeAnswer,
-                note=TYPED,
-            ),
-            Method(
-                name="node.rename",
-                params=RenameNodeParams,
-                scopes=RULES,
-                handler=self.rename,
-                summary="Give a paired node another display name.",
-                result=ChangeAnswer,
-                note=TYPED,
-            ),
-            Method(
-                name="node.revoke",
-                params=NodeRefParams,
-                scopes=RULES,
-                handler=self.revoke,
-                summary="Revoke a node: it takes no commands until it is paired again.",
-                result=ChangeAnswer,
-            ),
-        )
-
+    @handles(
+        "node.list", READS, "List the paired nodes, and those that wait to be allowed.", of_all=True
+    )
     async def listed(self, _params: NoParams, _caller: Caller) -> NodesAnswer:
         """List the nodes and the requests."""
         paired = await self.store.read(nodes.listed)
@@ -136,6 +82,12 @@ class NodeMethods:
             requests=[NodeRequestAnswer.of(one, paired) for one in asked],
         )
 
+    @handles(
+        "node.get",
+        READS,
+        "Show one paired node: how it is connected, and what it takes.",
+        of_all=True,
+    )
     async def get(self, params: NodeRefParams, _caller: Caller) -> NodeAnswer:
         """Show one node.
 
@@ -148,6 +100,7 @@ class NodeMethods:
     def _state(self, node: Node) -> NodeState:
         return AWAY if self.host is None else self.host.state(node.id)
 
+    @handles("node.approve", RULES, "Pair the node whose request has a code.", note=TYPED)
     async def approve(self, params: ApproveNodeParams, caller: Caller) -> PairedNodeAnswer:
         """Pair a waiting node.
 
@@ -166,6 +119,7 @@ class NodeMethods:
             done=True, sentence=safe(sentence), id=node.id, name=safe(node.name)
         )
 
+    @handles("node.rename", RULES, "Give a paired node another display name.", note=TYPED)
     async def rename(self, params: RenameNodeParams, caller: Caller) -> ChangeAnswer:
         """Give a node another name.
 
@@ -181,6 +135,7 @@ class NodeMethods:
         await self.store.write(nodes.rename, node.id, params.name)
         return ChangeAnswer.of(f"The node {node.name} is now called {params.name}.")
 
+    @handles("node.revoke", RULES, "Revoke a node: it takes no commands until it is paired again.")
     async def revoke(self, params: NodeRefParams, caller: Caller) -> ChangeAnswer:
         """Revoke a node; every local process may.
 

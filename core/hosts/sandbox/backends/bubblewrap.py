@@ -148,7 +148,7 @@ class Bubblewrap(FilteredBackend):
                 guard = (_SHELL, "-c", _GUARD, view.workspace, "seen" if seen else "hidden")
             if self._landlock:
                 guard += ruling.words(view, bound=bool(inherit))
-            held = self._held(check, view, folder)
+            held = self._held(check, view, folder, binds=self._binds_descriptors)
             first = FIRST_INHERITED + _OWN + len(inherit)
             words = (
                 *self.fixed_options(),
@@ -171,15 +171,6 @@ class Bubblewrap(FilteredBackend):
 
     async def sweep(self, run_id: ApprovalId | None, done: Finished | None) -> None:
         """Do nothing: all that bubblewrap started ends with it, and its mounts are gone."""
-
-    def _held(self, check: Check | None, view: View, folder: int) -> tuple[Hold, ...]:
-        """Begin a check, and return what is to be bound to itself; what is hidden is not."""
-        if check is None or folder < 0 or view.workspace is None:
-            return ()
-        base = view.workspace
-        inner = view.in_its_workspace()
-        held = check.begin(folder, base, inner, binds=self._binds_descriptors)
-        return tuple(one for one in held if view.sees(f"{base}/{one.path}"))
 
     def fixed_options(self) -> tuple[str, ...]:
         """Return the options that every run has; mounts are made in their order."""

@@ -165,7 +165,7 @@ class Docker(FilteredBackend):
             variables = sealed("sayso-container", env_file(environment(run_id, plan)))
             size = f"{self._container.private_mb}m"
             mounts = _mounts(view, scratch, size, bound=folder >= 0)
-            held = _held(check, view, folder)
+            held = self._held(check, view, folder)
             labels = ("--label", self.label, "--label", _label(run_id))
             user = ("--user", f"{os.geteuid()}:{os.getegid()}")
             try:
@@ -257,15 +257,6 @@ def _mount(path: str, kind: Kind, scratch: str, size: str) -> tuple[str, str]:
             return ("--volume", f"{path}:{path}")
         case _:
             return ("--volume", f"{path}:{path}:ro")
-
-
-def _held(check: Check | None, view: View, folder: int) -> tuple[Hold, ...]:
-    """Begin a check, and return what is to be bound to itself; what is hidden is not."""
-    if check is None or folder < 0 or view.workspace is None:
-        return ()
-    base = view.workspace
-    held = check.begin(folder, base, view.in_its_workspace())
-    return tuple(one for one in held if view.sees(f"{base}/{one.path}"))
 
 
 def _mounted(view: View, folder: int, held: tuple[Hold, ...]) -> tuple[tuple[str, int], ...]:

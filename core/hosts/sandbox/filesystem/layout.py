@@ -86,7 +86,7 @@ class Places:
             return f"shares files with Sayso's own by a bind mount. {_ELSEWHERE}"
         return ""
 
-    def without_sockets(self, cwd: str, hidden: tuple[str, ...], *, barred: str = "") -> View:
+    def without_sockets(self, cwd: str, hidden: tuple[str, ...], *, barred: str) -> View:
         """Return the view before this moment's sockets are hidden; ``hidden`` are real paths.
 
         ``barred``: why the folder is no workspace, whatever its name.

@@ -35,7 +35,7 @@ class Found:
     inode: int
     changed_ns: int
     is_folder: bool
-    link: str | None = None
+    link: str | None
 
     def is_same(self, other: "Found", *, held: bool) -> bool:
         """Return whether this is what was there before.
@@ -123,7 +123,7 @@ def _allow(folder: int) -> None:
 class Protection:
     """What is protected: ``names`` as configured. ``of_git`` are those that git folders have."""
 
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...]
 
     @property
     def of_git(self) -> tuple[str, ...]:
@@ -191,7 +191,7 @@ def targets(
     yield from led_to(workspace, leading, protected)
 
 
-def cared_for(git_folders: Iterable[str], senior: Iterable[str] = ()) -> tuple[str, ...]:
+def cared_for(git_folders: Iterable[str], senior: Iterable[str]) -> tuple[str, ...]:
     """Return the git folders that are held and compared, limited in case a run makes many.
 
     The ``senior`` ones come first, so that new ones do not take their place; then those nearest to

@@ -57,7 +57,7 @@ class Workspace:
 class Checks:
     """The checks of all runs of a gateway; ``protection`` is what is configured."""
 
-    protection: Protection = field(default_factory=Protection)
+    protection: Protection
     _known: dict[tuple[int, int], Workspace] = field(default_factory=dict)
     _walker: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(

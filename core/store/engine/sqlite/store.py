@@ -166,7 +166,7 @@ def _call(
     return op(conn, *args, **kwargs)
 
 
-async def open_sqlite(path: Path, clock: HighWater, journal: str | None = None) -> SqliteStore:
+async def open_sqlite(path: Path, clock: HighWater, journal: str | None) -> SqliteStore:
     """Hold, check and open a SQLite file; ``journal``: see ``open_store``.
 
     Raises:

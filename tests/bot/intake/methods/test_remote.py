@@ -16,8 +16,9 @@ import pytest
 from bot.factories.remote_exec import RemoteExec
 from bot.intake.callers.caller import Caller
 from bot.intake.methods import remote
-from bot.intake.methods.remote import INLINE, PAGE, OutputBody, RemoteMethods, RunBody
+from bot.intake.methods.remote import INLINE, PAGE, RemoteMethods
 from bot.intake.registry.params import NoParams
+from bot.intake.results.remote_bodies import OutputBody, RunBody
 from core.audit.journal import AuditJournal
 from core.errors import BadRequest
 from core.gate.guards.lockdown import NAME, Lockdown

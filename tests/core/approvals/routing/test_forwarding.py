@@ -9,7 +9,7 @@ import pytest
 from core.approvals.routing.forwarding import Asker, EscalationStep, Forwarding, Ladder, Route
 from core.approvals.routing.quiet_hours import QuietHours
 from core.model.identity import AgentId, SessionKey, Target
-from core.settings import ForwardMode
+from core.settings.approvals import ForwardMode
 
 ORIGIN = Target("telegram", "77", thread="5")
 FIXED = (Target("telegram", "99"), Target("terminal", "tty"))

@@ -22,7 +22,7 @@ from core.runner.runner import Runner
 from core.store import approvals
 from core.store.sessions import events
 from tests.support.gate import AGENT, gate_at, layer, list_patterns, request, says
-from tests.support.runs import Watcher, planned
+from tests.support.runs import Start, planned
 from tests.support.waiting import until
 
 FREE = layer(security=ExecSecurity.FULL, ask=ExecAsk.OFF)
@@ -193,12 +193,12 @@ async def test_what_waits_for_its_turn_does_not_run(tmp_path: Path) -> None:
     runner = Runner(most_runs=1, guard=guard)
     await runner.start()
     try:
-        going, gate = Watcher(), "sh -c 'until [ -e go ]; do sleep 0.02; done'"
+        going, gate = Start(), "sh -c 'until [ -e go ]; do sleep 0.02; done'"
         early = planned(request(gate, cwd=tmp_path))
         first = asyncio.create_task(runner.run(new_id(), early, going))
         await going.started.wait()
-        late, watcher, run_id = planned(request(f"touch {tmp_path}/made")), Watcher(), new_id()
-        second = asyncio.create_task(runner.run(run_id, late, watcher))
+        late, start, run_id = planned(request(f"touch {tmp_path}/made")), Start(), new_id()
+        second = asyncio.create_task(runner.run(run_id, late, start))
         await until(lambda: runner.has(run_id))
         guard.lockdown.engage("why", by="ana")
         (tmp_path / "go").touch()
@@ -209,9 +209,9 @@ async def test_what_waits_for_its_turn_does_not_run(tmp_path: Path) -> None:
         assert not (tmp_path / "made").exists()
         # What ends a container, or proves a sandbox, was not requested by anyone.
         ours = planned(request("true"))
-        assert 0 == (await runner.run(new_id(), ours, Watcher(), own=True)).exit_code
+        assert 0 == (await runner.run(new_id(), ours, Start(), own=True)).exit_code
         guard.lockdown.lift()
-        assert 0 == (await runner.run(new_id(), late, Watcher())).exit_code
+        assert 0 == (await runner.run(new_id(), late, Start())).exit_code
     finally:
         await runner.stop()
     assert (tmp_path / "made").exists()

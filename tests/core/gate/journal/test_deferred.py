@@ -16,7 +16,7 @@ from core.model.identity import ApprovalId
 from core.model.policy import ExecAsk, ExecSecurity
 from core.model.result import Denied, Finished
 from core.store import Store, approvals, open_store
-from core.store.runs import runs
+from core.store.runs import outcomes, recovery, runs
 from tests.support.gate import gate_at, layer, list_patterns, request
 from tests.support.store_records import ALICE, ONCE, draft, finished, run_draft
 
@@ -82,7 +82,7 @@ async def test_a_journal_that_fails_does_not_hold_results_up(broken: Broken) -> 
 
     store = await broken.open_store()
     await eventually(lambda: kept.result(broken.run_id) is None)
-    assert await store.read(runs.outcome, broken.run_id) == finished(broken.run_id)
+    assert await store.read(outcomes.outcome, broken.run_id) == finished(broken.run_id)
     await eventually(lambda: broken.files == [])
 
     path = broken.home / "audit.jsonl"
@@ -171,7 +171,7 @@ async def test_a_refusal_that_waits_ends_no_later_start(broken: Broken) -> None:
     store = await broken.open_store()
     await eventually(lambda: not kept.is_in_doubt(broken.queued))
 
-    assert await store.read(runs.outcome, broken.queued) == Denied(broken.queued, *why)
+    assert await store.read(outcomes.outcome, broken.queued) == Denied(broken.queued, *why)
     assert not await store.write(runs.start, broken.queued, "me")
 
 
@@ -200,7 +200,7 @@ async def test_a_fault_of_ours_in_one_note_holds_up_no_other(
     broken.deferred.abandon(broken.run_id, "me", "given up")
     store = await broken.open_store()
     async with asyncio.timeout(_PATIENCE_S):
-        while not isinstance(await store.read(runs.outcome, broken.run_id), Denied):
+        while not isinstance(await store.read(outcomes.outcome, broken.run_id), Denied):
             await asyncio.sleep(0.02)
 
     assert "RuntimeError: a fault of ours" in caplog.text
@@ -229,7 +229,7 @@ async def test_a_journal_that_fails_at_the_claim_leaves_no_run_open(tmp_path: Pa
         with pytest.raises(JournalError):
             await gate.submit(wish)
         async with asyncio.timeout(_PATIENCE_S):
-            while await gate.store.read(runs.interrupted, "somebody else", 0):
+            while await gate.store.read(recovery.interrupted, "somebody else", 0):
                 await asyncio.sleep(0.02)
     assert not (tmp_path / "made").exists()
 
@@ -266,7 +266,7 @@ async def test_a_stop_delivers_what_only_memory_has(
     await in_memory_only(broken, monkeypatch)
     await broken.deferred.close()
     store = broken.deferred.store
-    assert await store.read(runs.outcome, broken.run_id) == finished(broken.run_id)
+    assert await store.read(outcomes.outcome, broken.run_id) == finished(broken.run_id)
 
 
 async def test_a_stop_does_not_wait_for_what_is_in_files(broken: Broken) -> None:
@@ -290,7 +290,7 @@ async def test_a_stop_that_only_cuts_off_loses_it(
     delivery = broken.deferred._delivery
     assert delivery is not None
     delivery.cancel()
-    assert await broken.deferred.store.read(runs.outcome, broken.run_id) is None
+    assert await broken.deferred.store.read(outcomes.outcome, broken.run_id) is None
 
 
 async def test_a_file_that_is_written_after_the_delivery_does_not_stay(broken: Broken) -> None:

@@ -12,7 +12,7 @@ from core.hosts.sandbox.host import SandboxHost
 from core.model.command import ExecPlan
 from core.model.identity import ApprovalId
 from core.runner.runner import Runner
-from tests.support.runs import Watcher, new_run, planned, request
+from tests.support.runs import Start, new_run, planned, request
 
 OWN = planned(request(argv=("/bin/echo", "own")))
 OF_BO = replace(OWN, run_as="bo")
@@ -47,7 +47,7 @@ async def test_a_plan_runs_in_the_sandbox_of_its_user(
     with pytest.raises(HostUnavailable, match=f"this is that of {whose}"):
         await host.check(plan)
     with pytest.raises(HostUnavailable, match=f"this is that of {whose}"):
-        await host.run(new_run(), plan, Watcher())
+        await host.run(new_run(), plan, Start())
     await host.stop()
 
     assert made == ([plan.run_as] if plan.run_as else [])
@@ -60,16 +60,16 @@ async def test_where_nothing_runs_as_others_a_bound_plan_runs_nowhere(named: Nam
     with pytest.raises(
         HostUnavailable, match="bound to the user `bo`, and nothing runs as another"
     ):
-        await host.run(new_run(), OF_BO, Watcher())
+        await host.run(new_run(), OF_BO, Start())
     with pytest.raises(HostUnavailable, match="this is that of the gateway"):
-        await host.run(new_run(), OWN, Watcher())
+        await host.run(new_run(), OWN, Start())
 
 
 async def test_a_run_that_is_over_is_cancelled_by_nobody(named: Named) -> None:
     """Nothing is remembered of an ended run."""
     host = SandboxByUser(named("the gateway"), named)
     with pytest.raises(HostUnavailable):
-        await host.run(RUN, OF_BO, Watcher())
+        await host.run(RUN, OF_BO, Start())
 
     assert not await host.cancel(RUN)
     assert await host.tail(RUN) is None

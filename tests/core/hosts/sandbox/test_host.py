@@ -20,7 +20,7 @@ from core.model.stdio import Capture, Stdio
 from core.planning.digest import bind
 from core.ports import ExecutionHost
 from core.runner.enclosure import Enclosure
-from tests.support.runs import Watcher, new_run, request, running, script
+from tests.support.runs import Start, new_run, request, running, script
 from tests.support.sandbox import (
     HomeBeside,
     bwrap,
@@ -80,7 +80,7 @@ async def test_the_environment_is_the_plans(tmp_path: Path) -> None:
         plan = sandboxed(request("env", cwd=house.workspace, env=(("GREETING", "a b"),)))
         plan = bind(replace(plan, env=(*plan.env, ("TMPDIR", str(tmp_path)))))
         run_id = new_run()
-        done = await house.host.run(run_id, plan, Watcher())
+        done = await house.host.run(run_id, plan, Start())
 
     lines = set(done.output.text.splitlines())
     assert {"GREETING=a b", f"SAYSO_RUN={run_id}", "TMPDIR=/tmp"} <= lines
@@ -95,7 +95,7 @@ async def test_input_and_separate_streams(tmp_path: Path) -> None:
     stdio = Stdio(stdin=b"in", capture=Capture.SEPARATE)
     async with sandbox(tmp_path) as house:
         plan = house.plan(("/bin/sh", "-c", "cat; echo error >&2"))
-        done = await house.host.run(new_run(), bind(replace(plan, stdio=stdio)), Watcher())
+        done = await house.host.run(new_run(), bind(replace(plan, stdio=stdio)), Start())
 
     assert done.streams is not None
     assert (done.streams.stdout.data, done.streams.stderr.data) == (b"in", b"error\n")
@@ -104,9 +104,9 @@ async def test_input_and_separate_streams(tmp_path: Path) -> None:
 async def test_what_is_printed_can_be_watched(tmp_path: Path) -> None:
     """The live tail and the watchers' chunks are the runner's; cancelling ends the run."""
     async with sandbox(tmp_path) as house:
-        run_id, watcher = new_run(), Watcher()
+        run_id, start = new_run(), Start()
         plan = house.plan(("/bin/sh", "-c", "echo begun; touch begun; sleep 30"))
-        task = asyncio.create_task(house.host.run(run_id, plan, watcher))
+        task = asyncio.create_task(house.host.run(run_id, plan, start))
         await until((house.workspace / "begun").exists)
         seen = await house.host.tail(run_id)
         chunks = house.host.watch(run_id)
@@ -124,20 +124,20 @@ async def test_a_terminal_is_refused(tmp_path: Path) -> None:
     async with sandbox(tmp_path) as house:
         plan = replace(house.plan(("/bin/sh",)), stdio=Stdio(capture=Capture.PTY))
         with pytest.raises(HostUnavailable, match="no terminal"):
-            await house.host.run(new_run(), bind(plan), Watcher())
+            await house.host.run(new_run(), bind(plan), Start())
 
 
 async def test_what_cannot_be_seen_is_said_beforehand(tmp_path: Path) -> None:
     """A hidden program or folder: nothing is claimed, and the message names it."""
     async with sandbox(tmp_path) as house:
         tool = script(tmp_path / "tool", "#!/bin/sh\necho ran\n")
-        watcher = Watcher()
+        start = Start()
         with pytest.raises(SpawnError, match=r"`.*tool` cannot be seen"):
-            await house.run((str(tool),), watcher=watcher)
+            await house.run((str(tool),), start=start)
         with pytest.raises(SpawnError, match="the folder"):
-            await house.run("ls", house.home, watcher)
+            await house.run("ls", house.home, start)
 
-        assert watcher.identity is None
+        assert start.identity is None
 
 
 async def test_many_words(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ async def test_what_was_approved_is_what_runs_inside(tmp_path: Path) -> None:
         tool = script(house.workspace / "tool", "#!/bin/sh\necho good\n")
         good = await house.run(("./tool",))
         plan = house.plan(("./tool",))
-        change = Watcher(before_claim=lambda: script(tool, "#!/bin/sh\necho evil\n"))
+        change = Start(before_claim=lambda: script(tool, "#!/bin/sh\necho evil\n"))
         with pytest.raises(PlanDrift):
             await house.host.run(new_run(), plan, change)
 
@@ -197,7 +197,7 @@ async def test_a_backend_that_does_not_enclose_is_not_used(
         backend = Faulty(house, without, also)
         async with over(house.runner, backend, house.home) as host:
             with pytest.raises(HostUnavailable, match=told) as refused:
-                await host.run(new_run(), house.plan("id"), Watcher())
+                await host.run(new_run(), house.plan("id"), Start())
 
     assert "nothing runs without one" in str(refused.value)
 
@@ -219,7 +219,7 @@ async def test_without_backends_the_reasons_are_told(tmp_path: Path) -> None:
         missing = ("bubblewrap: `bwrap` is not installed",)
         host = SandboxHost(runner, (), Scratch(tmp_path / "s"), "/", missing=missing)
         with pytest.raises(HostUnavailable, match=r"nothing runs without one \(bubblewrap: `bwrap"):
-            await host.run(new_run(), sandboxed(request("id")), Watcher())
+            await host.run(new_run(), sandboxed(request("id")), Start())
 
 
 class Breaking(Bubblewrap):
@@ -245,15 +245,15 @@ async def test_a_backend_that_fails_is_probed_again(tmp_path: Path) -> None:
         backend = Breaking(bwrap(), places_for(house.home), network=False)
         async with over(house.runner, backend, house.home) as host:
             for _ in range(3):
-                await host.run(new_run(), house.plan("id"), Watcher())
+                await host.run(new_run(), house.plan("id"), Start())
             proven_once = backend.used
             backend.breaks = True
-            broken = await host.run(new_run(), house.plan("id"), Watcher())
+            broken = await host.run(new_run(), house.plan("id"), Start())
             with pytest.raises(HostUnavailable, match="bwrap: Can't find source path"):
-                await host.run(new_run(), house.plan("id"), Watcher())
+                await host.run(new_run(), house.plan("id"), Start())
             tries = backend.used
             with pytest.raises(HostUnavailable):
-                await host.run(new_run(), house.plan("id"), Watcher())
+                await host.run(new_run(), house.plan("id"), Start())
 
     assert proven_once == 4  # one probe, three runs
     assert broken.exit_code == 1

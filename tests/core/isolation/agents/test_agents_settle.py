@@ -51,8 +51,8 @@ async def test_what_was_begun_is_waited_for(
     agents: Any = SimpleNamespace(tool_calls=gate, tell=gate.tell)
     executor: Any = SimpleNamespace(adopter=(7, 3))
     unused: Any = None
-    watcher: Any = gate
-    run = _Run(agents, ApprovalId("1" * 32), unused, unused, "s", watcher, executor)
+    start: Any = gate
+    run = _Run(agents, ApprovalId("1" * 32), unused, unused, "s", start, executor)
     for kind, data in messages:
         run.message(kind, data)
     settling = asyncio.ensure_future(run.settle())

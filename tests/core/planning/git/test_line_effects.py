@@ -9,7 +9,7 @@ from core.errors import PlanDrift
 from core.planning.digest import bind
 from core.runner.runner import Runner
 from tests.support.git_repositories import git, repository, with_hooks
-from tests.support.runs import Watcher, new_run, planned, request
+from tests.support.runs import Start, new_run, planned, request
 
 
 def unsettled(line: str, place: Path) -> list[bool]:
@@ -72,11 +72,11 @@ async def test_what_was_approved_to_change_may_change(runner: Runner, tmp_path: 
     git(place, "config", "--file", str(tmp_path / "evil"), "diff.external", "/bin/echo")
     line = f"cp {tmp_path}/evil .git/config && git diff"
     plan = planned(request(line, cwd=place))
-    done = await runner.run(new_run(), plan, Watcher())
+    done = await runner.run(new_run(), plan, Start())
 
     assert done.exit_code == 0
     os.utime(place / "a")
     assert "diff.external" in planned(request("git diff", cwd=place)).commands[0].steered
     assert bind(plan).digest == plan.digest
     with pytest.raises(PlanDrift):
-        await runner.run(new_run(), plan, Watcher())
+        await runner.run(new_run(), plan, Start())

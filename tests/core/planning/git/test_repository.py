@@ -18,7 +18,7 @@ from core.planning.planner import Planner
 from core.programs.profiles.tables import section, table
 from core.runner.runner import Runner
 from tests.support.git_repositories import git, repository, with_hooks
-from tests.support.runs import Watcher, drifts, new_run, planned, request, run, script
+from tests.support.runs import Start, drifts, new_run, planned, request, run, script
 
 Plant = Callable[[Path, str], Path]
 """Puts a program's path into a repository's configuration; returns where to run git."""
@@ -150,7 +150,7 @@ async def test_what_git_would_start_is_seen(
 
     plan = planned(request(line, cwd=place))
     witness.unlink(missing_ok=True)
-    await runner.run(new_run(), plan, Watcher())
+    await runner.run(new_run(), plan, Start())
 
     assert witness.exists(), "or it proves nothing"
     assert [one.steered != "" for one in plan.commands[0].effective] == [True]
@@ -239,7 +239,7 @@ async def test_reading_runs_no_hooks(*, neutral: bool, runner: Runner, tmp_path:
             bare = replace(plan.commands[0], neutral=())
             bare = replace(bare, steered=steering(bare, str(place)))
             plan = bind(replace(plan, commands=(bare,)))
-        await runner.run(new_run(), plan, Watcher())
+        await runner.run(new_run(), plan, Start())
 
     ran = {path.name for path in tmp_path.glob("ran-*")}
     assert ran == (set() if neutral else {"ran-post-index-change"})
@@ -265,11 +265,11 @@ async def test_a_setting_that_comes_later_stops_the_run(runner: Runner, tmp_path
     """What is planted between the question and the run is noticed; the same again is not."""
     place = repository(tmp_path / "place")
     early, late = (planned(request("git diff", cwd=place)) for _ in range(2))
-    await runner.run(new_run(), early, Watcher())
+    await runner.run(new_run(), early, Start())
     git(place, "config", "diff.external", "/bin/echo")
 
     with pytest.raises(PlanDrift, match=r"`git` would do something other .*diff\.external"):
-        await runner.run(new_run(), late, Watcher())
+        await runner.run(new_run(), late, Start())
     steered = await run(runner, request("git diff", cwd=place))
     assert (steered.exit_code, steered.output.text.split()[0]) == (0, "a")
 

@@ -15,7 +15,7 @@ from core.planning.verify import verify
 from core.runner.runner import Runner
 from core.runner.supervisor import connectors
 from tests.core.runner.supervisor.bash_oracle import agrees_with_bash
-from tests.support.runs import Watcher, new_run, planned, request, run
+from tests.support.runs import Start, new_run, planned, request, run
 
 LINES = [
     "echo $?",
@@ -71,8 +71,8 @@ async def test_a_plan_without_its_places_is_another_one(runner: Runner, tmp_path
     plan = planned(request("false; echo $?", cwd=tmp_path))
     bare = replace(plan, commands=tuple(replace(one, late=()) for one in plan.commands))
     with pytest.raises(PlanDrift):
-        await runner.run(new_run(), bare, Watcher())
-    done = await runner.run(new_run(), bind(bare), Watcher())
+        await runner.run(new_run(), bare, Start())
+    done = await runner.run(new_run(), bind(bare), Start())
     assert done.output.text == "$?\n"
 
 

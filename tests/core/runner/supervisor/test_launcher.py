@@ -19,7 +19,7 @@ from core.runner.limits import Limits
 from core.runner.runner import Runner
 from core.runner.supervisor.launcher import FORK, ORDER
 from core.runner.supervisor.processes import procfs
-from tests.support.runs import Watcher, alive, marked, new_run, planned, request, run, shell
+from tests.support.runs import Start, alive, marked, new_run, planned, request, run, shell
 from tests.support.waiting import until
 
 ROOT = Path(__file__).parents[4]
@@ -63,16 +63,16 @@ def waiting(folder: Path) -> ExecRequest:
 
 async def test_a_killed_supervisor_takes_its_run_along(runner: Runner) -> None:
     """The end was not seen, and that is the result; the launcher ends what was adopted."""
-    watcher, run_id = Watcher(), new_run()
+    start, run_id = Start(), new_run()
     script = "setsid sleep 60 & sleep 60"
     task = asyncio.create_task(
-        runner.run(run_id, planned(request(argv=("/bin/sh", "-c", script))), watcher)
+        runner.run(run_id, planned(request(argv=("/bin/sh", "-c", script))), start)
     )
-    await watcher.started.wait()
+    await start.started.wait()
     await until(lambda: len(marked(run_id)) == 3)
-    assert watcher.identity is not None
+    assert start.identity is not None
 
-    os.kill(watcher.identity[0], signal.SIGKILL)
+    os.kill(start.identity[0], signal.SIGKILL)
     done = await task
 
     assert (done.exit_code, done.signal, done.timed_out) == (None, None, False)
@@ -82,18 +82,18 @@ async def test_a_killed_supervisor_takes_its_run_along(runner: Runner) -> None:
 
 async def test_a_launcher_without_descriptors_ends_what_was_left(runner: Runner) -> None:
     """It keeps one back to see its children with; there is no other, not even for a socket."""
-    watcher, run_id = Watcher(), new_run()
+    start, run_id = Start(), new_run()
     wish = planned(request(argv=("/bin/sh", "-c", "setsid sleep 60 & sleep 60")))
-    task = asyncio.create_task(runner.run(run_id, wish, watcher))
-    await watcher.started.wait()
+    task = asyncio.create_task(runner.run(run_id, wish, start))
+    await start.started.wait()
     await until(lambda: len(marked(run_id)) == 3)
     launcher = runner.launcher_pid
     taken = {int(one.name) for one in Path(f"/proc/{launcher}/fd").iterdir()}
     free = next(number for number in range(len(taken) + 1) if number not in taken)
     resource.prlimit(launcher, resource.RLIMIT_NOFILE, (free, free))
-    assert watcher.identity is not None
+    assert start.identity is not None
 
-    os.kill(watcher.identity[0], signal.SIGKILL)
+    os.kill(start.identity[0], signal.SIGKILL)
     await task
 
     await until(lambda: marked(run_id) == [])
@@ -101,10 +101,10 @@ async def test_a_launcher_without_descriptors_ends_what_was_left(runner: Runner)
 
 async def test_a_killed_launcher_is_replaced(runner: Runner, tmp_path: Path) -> None:
     """Started runs complete, and later ones start as before."""
-    watcher = Watcher()
+    start = Start()
     before = runner.launcher_pid
-    task = asyncio.create_task(runner.run(new_run(), planned(waiting(tmp_path)), watcher))
-    await watcher.started.wait()
+    task = asyncio.create_task(runner.run(new_run(), planned(waiting(tmp_path)), start))
+    await start.started.wait()
 
     os.kill(before, signal.SIGKILL)
     await until(lambda: runner.launcher_pid not in {0, before})
@@ -138,14 +138,14 @@ def _sleeps(pid: int) -> bool:
 
 async def test_the_launcher_is_deaf_to_the_terminal(runner: Runner, tmp_path: Path) -> None:
     """Ctrl-C and a closing terminal end the gateway, which then ends its runs in its own way."""
-    watcher = Watcher()
-    task = asyncio.create_task(runner.run(new_run(), planned(waiting(tmp_path)), watcher))
-    await watcher.started.wait()
-    assert watcher.identity is not None
+    start = Start()
+    task = asyncio.create_task(runner.run(new_run(), planned(waiting(tmp_path)), start))
+    await start.started.wait()
+    assert start.identity is not None
 
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         os.kill(runner.launcher_pid, number)
-        os.kill(watcher.identity[0], number)
+        os.kill(start.identity[0], number)
     (tmp_path / "go").touch()
 
     assert (await task).output.text == "done\n"
@@ -155,14 +155,14 @@ async def test_a_silent_supervisor_is_killed_at_the_backstop() -> None:
     """A supervisor that hangs past its deadline does not hang the gateway."""
     quick = Runner(Limits(grace_ms=100), backstop_ms=300)
     await quick.start()
-    watcher, run_id = Watcher(), new_run()
+    start, run_id = Start(), new_run()
     try:
         task = asyncio.create_task(
-            quick.run(run_id, planned(request("sleep 60", timeout_ms=2_000)), watcher)
+            quick.run(run_id, planned(request("sleep 60", timeout_ms=2_000)), start)
         )
-        await watcher.started.wait()
-        assert watcher.identity is not None
-        os.kill(watcher.identity[0], signal.SIGSTOP)
+        await start.started.wait()
+        assert start.identity is not None
+        os.kill(start.identity[0], signal.SIGSTOP)
         done = await task
     finally:
         await quick.stop()
@@ -175,13 +175,13 @@ async def test_who_stops_its_supervisor_is_ended_when_it_is_cancelled() -> None:
     """A command can do that, and had half an hour left, whoever wanted it to end."""
     quick = Runner(Limits(grace_ms=100), backstop_ms=300)
     await quick.start()
-    watcher, run_id = Watcher(), new_run()
+    start, run_id = Start(), new_run()
     script = ("/bin/sh", "-c", "sleep 0.5; kill -STOP $PPID; sleep 60")
     try:
-        task = asyncio.create_task(quick.run(run_id, planned(request(argv=script)), watcher))
-        await watcher.started.wait()
-        assert watcher.identity is not None
-        stopped = Path(f"/proc/{watcher.identity[0]}/stat")
+        task = asyncio.create_task(quick.run(run_id, planned(request(argv=script)), start))
+        await start.started.wait()
+        assert start.identity is not None
+        stopped = Path(f"/proc/{start.identity[0]}/stat")
         await until(lambda: stopped.read_text().rpartition(")")[2].split()[0] == "T")
         assert await quick.cancel(run_id)
         async with asyncio.timeout(10):
@@ -200,11 +200,11 @@ async def test_what_ends_while_the_gateway_is_stopped_is_seen(*, is_cancelled: b
     quick = Runner(Limits(grace_ms=100), backstop_ms=300)
     await quick.start()
     script = ("/bin/sh", "-c", "echo a; sleep 30" if is_cancelled else "echo a; sleep 0.3; exit 3")
-    watcher, run_id = Watcher(), new_run()
+    start, run_id = Start(), new_run()
     plan = planned(request(argv=script, timeout_ms=60_000 if is_cancelled else 1_000))
     try:
-        task = asyncio.create_task(quick.run(run_id, plan, watcher))
-        await watcher.started.wait()
+        task = asyncio.create_task(quick.run(run_id, plan, start))
+        await start.started.wait()
         await asyncio.sleep(0.1)
         if is_cancelled:
             assert await quick.cancel(run_id)
@@ -231,11 +231,11 @@ async def test_a_long_job_for_a_supervisor_that_was_stopped_ends(*, stopped: boo
     run_id, plan = new_run(), planned(request(argv=("/bin/echo", '"' * 120_000)))
     try:
         async with asyncio.timeout(20):
-            going = quick.run(run_id, plan, watcher := Watcher())
+            going = quick.run(run_id, plan, start := Start())
             (done,) = await asyncio.gather(going, return_exceptions=True)
         await until(lambda: not stopped or not all(map(alive, pids)))
         _signal_all(pids, signal.SIGCONT)
-        again = await quick.run(new_run(), planned(request("echo on")), Watcher())
+        again = await quick.run(new_run(), planned(request("echo on")), Start())
     finally:
         _signal_all(pids, signal.SIGCONT)
         await quick.stop()
@@ -243,7 +243,7 @@ async def test_a_long_job_for_a_supervisor_that_was_stopped_ends(*, stopped: boo
     assert marked(run_id) == []
     assert again.output.text == "on\n"
     assert isinstance(done, SpawnError if stopped else Finished)
-    assert (watcher.identity is None) is stopped
+    assert (start.identity is None) is stopped
 
 
 def _signal_all(pids: Iterable[int], number: signal.Signals) -> None:

@@ -11,7 +11,7 @@ from core.runner.link import Link
 from core.runner.pool import Pool
 from core.runner.runner import Runner
 from core.runner.supervisor import protocol
-from tests.support.runs import Watcher, new_run, planned, request, shell
+from tests.support.runs import Start, new_run, planned, request, shell
 
 
 async def served_by(runner: Runner) -> int:
@@ -56,11 +56,11 @@ async def test_a_disturbed_supervisor_retires(runner: Runner, tmp_path: Path, tr
 
 async def test_a_run_that_was_ended_ends_its_supervisor(runner: Runner) -> None:
     """A message of ours that may still be in transit never reaches the next run."""
-    watcher, run_id = Watcher(), new_run()
+    start, run_id = Start(), new_run()
     plan = planned(request("sleep 60 ; true"))
-    task = asyncio.create_task(runner.run(run_id, plan, watcher))
-    await watcher.started.wait()
-    assert watcher.identity is not None
+    task = asyncio.create_task(runner.run(run_id, plan, start))
+    await start.started.wait()
+    assert start.identity is not None
     assert await runner.cancel(run_id)
     await task
     late = await shell(runner, "echo $PPID; sleep 60", timeout_ms=500)
@@ -68,7 +68,7 @@ async def test_a_run_that_was_ended_ends_its_supervisor(runner: Runner) -> None:
     after = {await served_by(runner) for _ in range(8)}
 
     assert late.timed_out
-    assert after.isdisjoint((watcher.identity[0], int(late.output.text)))
+    assert after.isdisjoint((start.identity[0], int(late.output.text)))
 
 
 @pytest.fixture

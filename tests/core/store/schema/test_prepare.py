@@ -11,6 +11,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from core.errors import Conflict, StoreError
 from core.store import open_store
+from core.store.approvals import idempotency
 from core.store.runs import runs
 from core.store.schema.people_tables import ALL_TABLES
 from core.store.schema.prepare import prepare
@@ -70,9 +71,9 @@ async def test_a_migration_keeps_what_is_there(tmp_path: Path) -> None:
     make_baseline(tmp_path / "state.db")
     store = await open_store(f"sqlite:///{tmp_path}/state.db")
     try:
-        assert await store.read(runs.by_request_key, "k", "asked") == "one"
+        assert await store.read(idempotency.by_request_key, "k", "asked") == "one"
         with pytest.raises(Conflict, match="belongs to run one"):
-            await store.read(runs.by_request_key, "k", "another")
+            await store.read(idempotency.by_request_key, "k", "another")
     finally:
         await store.close()
 

@@ -22,7 +22,7 @@ from core.runner.limits import Limits
 from core.runner.runner import Runner
 from tests.faults import sandbox_attacks as attacks
 from tests.support.podman import OPTIONS, Podman, a_podman
-from tests.support.runs import Watcher, new_run, request, running
+from tests.support.runs import Start, new_run, request, running
 from tests.support.sandbox import PROTECTED, PYTHON, over, sandboxed, wished
 from tests.support.waiting import until
 
@@ -125,7 +125,7 @@ def host_of(runner: Runner, podman: Podman, home: Path, kind: Callable[..., OfDo
 
 async def ran(host: SandboxHost, line: str, cwd: Path) -> str:
     """Run a line in a container; return what it printed."""
-    done = await host.run(new_run(), sandboxed(wished(line, cwd)), Watcher())
+    done = await host.run(new_run(), sandboxed(wished(line, cwd)), Start())
     assert done.exit_code is not None, done
     return done.output.text
 
@@ -190,7 +190,7 @@ async def test_a_container_leaves_nothing_that_lends_rights(
         async with over(runner, backend, home, protect=protect) as host:
             host._choice._proven = backend
             plan = sandboxed(wished(python, work))
-            by_call = await host.run(new_run(), plan, Watcher())
+            by_call = await host.run(new_run(), plan, Start())
             said = await ran(host, f"/bin/sh -c {shlex.quote(ATTACK)}", work)
 
     assert by_call.exit_code == 0, by_call
@@ -223,7 +223,7 @@ async def test_a_stopped_run_leaves_no_container(podman: Podman, tmp_path: Path)
         async with over(runner, backend, home) as host:
             run_id = new_run()
             plan = sandboxed(wished(("/bin/sh", "-c", "touch begun; sleep 30"), work))
-            task = asyncio.create_task(host.run(run_id, plan, Watcher()))
+            task = asyncio.create_task(host.run(run_id, plan, Start()))
             await until(lambda: task.done() or (work / "begun").exists(), 30)
             await host.cancel(run_id)
             done = await task
@@ -262,7 +262,7 @@ async def test_an_engine_that_says_0_when_it_is_stopped_leaves_none(
             run_id, patience_ms = new_run(), 8_000 if ends == "timed out" else 30_000
             words = ("/bin/sh", "-c", "touch begun; sleep 60")
             plan = sandboxed(wished(words, work, patience_ms))
-            task = asyncio.create_task(host.run(run_id, plan, Watcher()))
+            task = asyncio.create_task(host.run(run_id, plan, Start()))
             await until(lambda: task.done() or (work / "begun").exists(), 30)
             if ends == "cancelled":
                 await host.cancel(run_id)

@@ -9,7 +9,7 @@ from core.errors import HostUnavailable
 from core.hosts.sandbox.backends.bubblewrap import Bubblewrap
 from core.hosts.sandbox.filesystem.mounts import Kind, View
 from core.hosts.sandbox.filters import landlock
-from tests.support.runs import Watcher, new_run
+from tests.support.runs import Start, new_run
 from tests.support.sandbox import PYTHON, bwrap, over, places_for, sandbox
 
 WRITES = "import os\nfor one in {places}:\n    open(os.path.join(one, 'x'), 'w').write('x')\n"
@@ -31,9 +31,9 @@ async def test_landlock_restricts_what_mounts_do_not(landlock: bool, tmp_path: P
         backend = Mistaken(bwrap(), places, network=False, landlock=landlock)
         async with over(house.runner, backend, house.home) as host:
             may = WRITES.format(places=["/tmp", "/var/tmp", "/dev/shm", str(house.workspace)])
-            fine = await host.run(new_run(), house.plan((PYTHON, "-S", "-c", may)), Watcher())
+            fine = await host.run(new_run(), house.plan((PYTHON, "-S", "-c", may)), Start())
             plan = house.plan((PYTHON, "-S", "-c", WRITES.format(places=["/mnt/mistake"])))
-            done = await host.run(new_run(), plan, Watcher())
+            done = await host.run(new_run(), plan, Start())
 
     assert fine.exit_code == 0, fine
     assert (mistake / "x").exists() is not landlock

@@ -16,7 +16,7 @@ from core.runner.runner import Runner
 from core.runner.supervisor.processes import procfs
 from tests.support.runs import (
     PLANNER,
-    Watcher,
+    Start,
     marked,
     new_run,
     planned,
@@ -147,7 +147,7 @@ async def test_a_run_that_is_deaf_to_hangup_ends(deaf: str, kept_terminals: None
         run_id = new_run()
         wish = request(argv=("/bin/sh", "-c", text), timeout_ms=1_500, stdio=TERMINAL)
 
-        done = await runner.run(run_id, planned(wish), Watcher())
+        done = await runner.run(run_id, planned(wish), Start())
 
         assert (done.timed_out, done.signal) == (True, 9)
         assert marked(run_id) == []
@@ -156,10 +156,10 @@ async def test_a_run_that_is_deaf_to_hangup_ends(deaf: str, kept_terminals: None
 async def test_a_terminal_is_cancelled(kept_terminals: None) -> None:
     """A person ends an interactive program that waits forever."""
     async with running() as runner:
-        run_id, watcher = new_run(), Watcher()
+        run_id, start = new_run(), Start()
         plan = planned(request(argv=("sleep", "60"), stdio=TERMINAL))
-        task = asyncio.create_task(runner.run(run_id, plan, watcher))
-        await watcher.started.wait()
+        task = asyncio.create_task(runner.run(run_id, plan, start))
+        await start.started.wait()
         await until(lambda: len(marked(run_id)) == 1)
         await runner.cancel(run_id)
 

@@ -15,7 +15,7 @@ from core.model.stdio import Capture, Stdio
 from core.runner.limits import Limits
 from core.runner.runner import Runner
 from core.runner.supervisor.pinned_files import open_notifier
-from tests.support.runs import Watcher, new_run, planned, request, running, script
+from tests.support.runs import Start, new_run, planned, request, running, script
 from tests.support.waiting import until
 
 GOOD, EVIL = "echo good\n", "echo evil\n"
@@ -34,7 +34,7 @@ def place(tmp_path: Path) -> Path:
 async def printed(runner: Runner, line: str, place: Path, change: Callable[[], object]) -> str:
     """Run a line whose first command waits; make a change in the meantime."""
     plan = planned(request(line, cwd=place, timeout_ms=60_000))
-    task = asyncio.ensure_future(runner.run(new_run(), plan, Watcher()))
+    task = asyncio.ensure_future(runner.run(new_run(), plan, Start()))
     await until((place / "ready").exists)
     change()
     (place / "go").touch()
@@ -96,7 +96,7 @@ async def test_a_folder_in_the_folders_place_changes_nothing(place: Path) -> Non
     """The name leads to another folder, which contains another script."""
     async with running() as runner:
         plan = planned(request(f"./wait $(true); sh {place}/x.sh", cwd=place))
-        task = asyncio.ensure_future(runner.run(new_run(), plan, Watcher()))
+        task = asyncio.ensure_future(runner.run(new_run(), plan, Start()))
         await until((place / "ready").exists)
         moved(place)
         for one in (place, place.with_name("old")):
@@ -124,7 +124,7 @@ async def test_a_command_reads_what_it_wrote_itself(place: Path, line: str) -> N
     (place / "evil").write_text(EVIL)
     async with running() as runner:
         plan = planned(request(line.format(name=place.name), cwd=place))
-        done = await runner.run(new_run(), plan, Watcher())
+        done = await runner.run(new_run(), plan, Start())
 
     assert done.output.text == "evil\n"
 
@@ -134,7 +134,7 @@ async def test_a_mode_that_is_changed_is_no_other_content(place: Path) -> None:
     async with running() as runner:
         plan = planned(request("chmod 755 x.sh $(true); sleep 0.1; ./x.sh", cwd=place))
 
-        assert (await runner.run(new_run(), plan, Watcher())).output.text == "good\n"
+        assert (await runner.run(new_run(), plan, Start())).output.text == "good\n"
 
 
 async def test_content_that_others_wrote_meanwhile_is_not_read(place: Path) -> None:
@@ -159,7 +159,7 @@ async def test_a_script_sees_its_own_name_and_file(place: Path) -> None:
     inode = (place / "x.sh").stat().st_ino
     async with running() as runner:
         plan = planned(request("./x.sh 'a b' c", cwd=place))
-        done = await runner.run(new_run(), plan, Watcher())
+        done = await runner.run(new_run(), plan, Start())
 
     assert done.output.text == f"{place}/x.sh a b c\n{inode}\n"
 
@@ -168,8 +168,8 @@ async def test_nothing_comes_about_where_nothing_was(place: Path) -> None:
     """A script that was missing is missing, even if one appears in the meantime."""
     async with running() as runner:
         plan = planned(request("sh absent.sh", cwd=place))
-        watcher = Watcher(before_claim=lambda: script(place / "absent.sh", EVIL))
-        done = await runner.run(new_run(), plan, watcher)
+        start = Start(before_claim=lambda: script(place / "absent.sh", EVIL))
+        done = await runner.run(new_run(), plan, start)
 
     assert "evil" not in done.output.text
     assert done.exit_code != 0
@@ -184,7 +184,7 @@ async def test_many_processes_open_many_files(place: Path, streams: str) -> None
     script(place / "x.sh", "for i in 1 2 3 4; do cat files/* | wc -l & done; wait\n")
     async with running() as runner:
         plan = planned(request(f"sh x.sh {streams}", cwd=place))
-        done = await runner.run(new_run(), plan, Watcher())
+        done = await runner.run(new_run(), plan, Start())
 
     assert done.output.text == "200\n" * 4
     assert done.exit_code == 0
@@ -197,7 +197,7 @@ async def test_a_line_may_be_bound_to_hundreds_of_files(place: Path, line: str) 
     for number in range(300):
         (place / "many" / str(number)).write_text(f"echo {number}\n")
     async with running() as runner:
-        done = await runner.run(new_run(), planned(request(line, cwd=place)), Watcher())
+        done = await runner.run(new_run(), planned(request(line, cwd=place)), Start())
 
     assert sorted(map(int, done.output.text.split())) == list(range(300))
 
@@ -208,7 +208,7 @@ async def test_too_few_descriptors_are_no_drift(place: Path) -> None:
         (place / f"n{number}").write_text("echo\n")
     async with running(Limits(open_files=40)) as runner:
         with pytest.raises(SpawnError, match="Too many open files"):
-            await runner.run(new_run(), planned(request("cat n* | sh", cwd=place)), Watcher())
+            await runner.run(new_run(), planned(request("cat n* | sh", cwd=place)), Start())
 
 
 async def test_a_terminal_is_the_commands_own(place: Path) -> None:
@@ -216,20 +216,20 @@ async def test_a_terminal_is_the_commands_own(place: Path) -> None:
     script(place / "x.sh", "test -t 1 && tty >/dev/null && echo good\n")
     async with running() as runner:
         plan = planned(request("sh x.sh", cwd=place, stdio=Stdio(capture=Capture.PTY)))
-        done = await runner.run(new_run(), plan, Watcher())
+        done = await runner.run(new_run(), plan, Start())
 
     assert "good" in done.output.text
 
 
 async def test_what_a_supervisor_cannot_look_at_is_not_opened(place: Path) -> None:
     """Without a free descriptor it lets no call through to what the name means by then."""
-    watcher = Watcher()
+    start = Start()
     async with running() as runner:
         plan = planned(request("./wait $(true); sh x.sh", cwd=place, timeout_ms=60_000))
-        task = asyncio.ensure_future(runner.run(new_run(), plan, watcher))
+        task = asyncio.ensure_future(runner.run(new_run(), plan, start))
         await until((place / "ready").exists)
-        assert watcher.identity is not None
-        supervisor = watcher.identity[0]
+        assert start.identity is not None
+        supervisor = start.identity[0]
         before = resource.prlimit(supervisor, resource.RLIMIT_NOFILE)
         replaced(place)
         # No lower: poll(2) itself would fail, and the supervisor end before it answers.
@@ -252,10 +252,10 @@ async def test_supervisors_keep_nothing_of_a_run(place: Path) -> None:
         plan = planned(request("sh x.sh", cwd=place))
         counts = []
         for _ in range(6):
-            watcher = Watcher()
-            await runner.run(new_run(), plan, watcher)
-            assert watcher.identity is not None
-            counts.append((watcher.identity[0], len(os.listdir(f"/proc/{watcher.identity[0]}/fd"))))  # noqa: PTH208
+            start = Start()
+            await runner.run(new_run(), plan, start)
+            assert start.identity is not None
+            counts.append((start.identity[0], len(os.listdir(f"/proc/{start.identity[0]}/fd"))))  # noqa: PTH208
 
     by_supervisor: dict[int, set[int]] = {}
     for pid, count in counts:

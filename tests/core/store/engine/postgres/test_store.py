@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import StoreError
 from core.store import open_store
-from core.store.runs import runs
+from core.store.runs import outcomes, runs
 from tests.support.store_records import new_id, run_draft
 
 
@@ -20,4 +20,4 @@ async def test_a_closed_store_says_so(postgres_url: str) -> None:
     assert await waiting
     for call in (store.write, store.read):
         with pytest.raises(StoreError, match="closed"):
-            await call(runs.outcome, new_id())
+            await call(outcomes.outcome, new_id())

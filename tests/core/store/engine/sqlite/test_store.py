@@ -15,10 +15,11 @@ from sqlalchemy import Connection
 from core.errors import AnotherGateway, BadRequest, StoreError
 from core.model.identity import ApprovalId
 from core.store import approvals, open_store
+from core.store.approvals import idempotency
 from core.store.engine.clock import now_ms
 from core.store.engine.sqlite.disk_reserve import BALLAST_BYTES
 from core.store.engine.sqlite.store import GROUP
-from core.store.runs import runs
+from core.store.runs import outcomes, runs
 from core.store.schema.tables import SCHEMA_VERSION
 from tests.support.gateway_process import ROOT
 from tests.support.store_records import draft, new_id, run_draft
@@ -206,7 +207,7 @@ async def test_a_closed_store_says_so(tmp_path: Path) -> None:
     assert await waiting
     for call in (store.write, store.read):
         with pytest.raises(StoreError, match="closed"):
-            await call(runs.outcome, new_id())
+            await call(outcomes.outcome, new_id())
 
 
 async def test_a_lone_surrogate_is_a_bad_request(tmp_path: Path) -> None:
@@ -215,7 +216,7 @@ async def test_a_lone_surrogate_is_a_bad_request(tmp_path: Path) -> None:
     with pytest.raises(BadRequest):
         await store.write(approvals.create, draft(text="ls \udc80"))
     with pytest.raises(BadRequest):
-        await store.read(runs.by_request_key, "\udc80")
+        await store.read(idempotency.by_request_key, "\udc80")
     await store.close()
 
 

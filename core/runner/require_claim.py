@@ -1,14 +1,14 @@
-"""Claim a run before it starts, or report why nothing of it ran."""
+"""Require the claim of a run before it starts (``core.ports.RunStart``), or raise why not."""
 
 import asyncio
 
 from core.errors import CancelledFirst, SpawnError
 from core.model.identity import ApprovalId
-from core.ports import RunWatcher
+from core.ports import RunStart
 
 
-async def claim(
-    run_id: ApprovalId, watcher: RunWatcher, unwanted: asyncio.Event | None = None
+async def require_claim(
+    run_id: ApprovalId, start: RunStart, unwanted: asyncio.Event | None = None
 ) -> None:
     """Claim a run durably; once this returns, it starts here and nowhere else.
 
@@ -18,7 +18,7 @@ async def claim(
         SpawnError: another caller has the claim, so nothing runs here.
         CancelledFirst: it was cancelled, so nothing runs.
     """
-    if not await watcher.claim():
+    if not await start.claim():
         raise SpawnError(f"run {run_id} could not be claimed, so nothing ran")
     if unwanted is not None and unwanted.is_set():
         raise cancelled(run_id)
