@@ -274,7 +274,7 @@ def test_doctor_and_serve_say_who_can_answer(gateway: GatewayProcess, sayso: Say
     assert f"channels: {none}; who can answer: {who}\n" in gateway.log.read_text()
     assert f"approvers: can answer: {who}\n" in out
     assert "remote exec: the running gateway listens at unix:" in out
-    assert "1 pairs, 1 commands" in out
+    assert "1 pair, 1 command;" in out
     assert "remote exec: listens at unix:" in sayso("doctor", "--exec-acl", acl)[1]
 
 
