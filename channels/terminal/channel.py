@@ -39,7 +39,7 @@ _END_OF_INPUT = Redacted(
     "End of input: answers are no longer read here. Answer with `sayso approve` in another "
     "terminal, or stop with Ctrl-C."
 )
-_TOO_SOON = "What is asked changed just now, so nothing was allowed. Read it, then type it again."
+_TOO_SOON = "What is asked just changed, so nothing was allowed: read it, then type again."
 UNREAD_S = 1.0
 """Seconds after a change of the open questions in which nobody can have read the new ones."""
 _READ_BYTES = 65_536

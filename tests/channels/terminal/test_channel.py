@@ -185,7 +185,7 @@ class TestTerminal(ChannelContract):
 
         (early,) = await inbox.take()
         assert early.command == Malformed(
-            "What is asked changed just now, so nothing was allowed. Read it, then type it again."
+            "What is asked just changed, so nothing was allowed: read it, then type again."
         )
 
         setup.read(UNREAD_S * 0.1)
