@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli.history import _whole
+from bot.cli.history import _whole, nothing
 
 ROW: dict[str, Any] = {
     "code": "ABCDEF",
@@ -43,3 +43,17 @@ def test_who_decided(row: dict[str, Any], decision: str | None) -> None:
 
     assert [" ".join(line.split()[1:]) for line in told] == ([decision] if decision else [])
     assert text.startswith("ABCDEF  exit code 0\n")
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        ({"limit": 20}, "No requests yet."),
+        ({"limit": 20, "agent": "coder"}, "No such requests."),
+        ({"limit": 20, "sinceMs": 1}, "No such requests."),
+        ({"limit": 20, "state": "finished", "grep": "rm"}, "No such requests."),
+    ],
+)
+def test_nothing_asked_is_told_from_nothing_found(filters: dict[str, object], said: str) -> None:
+    """A newcomer has looked for nothing in particular."""
+    assert nothing(filters) == f"{said}\n"
