@@ -134,10 +134,10 @@ def test_setting_from_a_file_and_from_standard_input(home: Home, tmp_path: Path)
 
 def test_what_is_printed_without_a_file_can_be_changed_and_set(home: Home) -> None:
     """As the help has it: `get --json | jq … | set --stdin`; there is no file, and it says so."""
+    text = {"version": 1, "agents": {}}
     for agent in ((), ("--agent", "main")):
         assert "does not exist" in home.sayso("get", *agent).stdout
-        text = json.loads(home.sayso("get", *agent, "--json").stdout)
-        assert text == {"version": 1, "agents": {}}
+        assert json.loads(home.sayso("get", *agent, "--json").stdout) == text
     done = home.sayso("set", "--stdin", stdin=json.dumps({**text, "defaults": {"ask": "always"}}))
     assert done.returncode == 0, done.stderr
     assert home.json()["defaults"] == {"ask": "always"}
