@@ -28,7 +28,8 @@
     announcements notices to everybody who is asked, about no question
     client        calls to a gateway over its socket;  client_errors  what can go wrong with one
     settings/     config.json5, environment and secret files become one frozen Settings
-    documentation where the documents named in messages are
+    documentation where the documents named in messages are;  counted  a number with its noun
+    shell_path    what to type before the shell finds sayso
 
 A package imports only from those below it; a contract in pyproject.toml holds this.
 """

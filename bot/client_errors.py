@@ -65,12 +65,27 @@ def unreachable(path: str, error: OSError) -> errors.GatewayUnreachable:
             f"The gateway on {path} did not take the request in time; nothing was asked. Retry, "
             "and see `sayso status`."
         )
+    if isinstance(error, PermissionError):
+        return errors.GatewayUnreachable(
+            f"The gateway's socket {path} cannot be used: {error.strerror or error}. {_own(path)}"
+        )
     absent = isinstance(error, FileNotFoundError | ConnectionRefusedError)
     words = "" if absent else f": {error.strerror or error}"
     is_set_up = os.path.exists(os.path.join(os.path.dirname(path), "config.json5"))  # noqa: PTH110, PTH118, PTH120 - see bot.cli.paths
     first = "" if is_set_up else "Run `sayso init` first if you have not yet. "
     return errors.GatewayUnreachable(
         f"No gateway is listening on {path}{words}. {first}Start one with `sayso serve`."
+    )
+
+
+def _own(path: str) -> str:
+    """Return what to do about a socket that this user may not use; imports take time."""
+    from pathlib import Path  # noqa: PLC0415
+
+    from core.files.unreadable import opens_folder  # noqa: PLC0415
+
+    return opens_folder(Path(path)) or (
+        "Only its owner may use it; SAYSO_SOCKET and SAYSO_HOME say which socket is used."
     )
 
 

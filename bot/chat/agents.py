@@ -12,7 +12,7 @@ from channels.base import Inbound, Reply, Tone
 from channels.commands import AgentList, PromptAgent, StopAgent
 from core.gate.gate import Gate
 from core.model.command import AgentPart, AgentPartKind, ExecOverrides, ExecRequest
-from core.model.identity import AgentId, ApprovalId, Intake, Requester, code_of
+from core.model.identity import AgentId, ApprovalId, Intake, Requester, as_shown, code_of
 from core.model.policy import ExecHost
 from core.store.sessions import origins
 from core.store.sessions.agent_threads import AgentThread
@@ -105,7 +105,7 @@ class AgentPrompts:
         run_id = await self._meant(inbound, command)
         if run_id is None:
             if command.ref:
-                return Reply(phrase(_NO_PROMPT, redact(command.ref)), Tone.REFUSED)
+                return Reply(phrase(_NO_PROMPT, redact(as_shown(command.ref))), Tone.REFUSED)
             return _refusal(_NOTHING)
         code = redact(code_of(run_id))
         note = f"stopped by {actor.name or actor.account} ({actor.channel})"

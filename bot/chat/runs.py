@@ -15,7 +15,7 @@ from core.approvals.messages import ran
 from core.errors import SaysoError
 from core.gate.gate import Gate
 from core.model.command import ExecRequest
-from core.model.identity import ApprovalId, Intake, Requester, SessionKey, Target, code_of
+from core.model.identity import ApprovalId, Intake, Requester, SessionKey, Target, as_shown, code_of
 from core.model.result import Denied, Finished, Pending, Running, Submission, Unknown
 from core.store import Store, outbox
 from core.store.approvals import idempotency
@@ -162,7 +162,7 @@ def _handles(run_id: ApprovalId) -> tuple[Choice, ...]:
 
 def _no_run(ref: str) -> Reply:
     words = "No run here has the id or code {}. See /history."
-    return Reply(phrase(words, redact(ref)), Tone.REFUSED)
+    return Reply(phrase(words, redact(as_shown(ref))), Tone.REFUSED)
 
 
 def _reply_for(end: Submission) -> Reply:

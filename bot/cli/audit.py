@@ -10,6 +10,7 @@ from bot.cli import remark
 from bot.cli.arg_types import count, span_of
 from bot.cli.call import print_json, visible
 from bot.cli.parser import arg, command, group, under
+from bot.counted import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +101,9 @@ def verify(args: argparse.Namespace) -> int:
         print_json(report, indent=None)
     elif verdict.ok:
         parts = f" in {verdict.segments} segments" if verdict.segments > 1 else ""
-        words = f"{verdict.records} records{parts}, the chain is intact, head {verdict.head}"
+        words = (
+            f"{counted(verdict.records, 'record')}{parts}, the chain is intact, head {verdict.head}"
+        )
         sys.stdout.write(f"{path}: {words}\n")
         if verdict.unchecked:
             remark("note", verdict.unchecked)
@@ -187,7 +190,8 @@ def export(args: argparse.Namespace) -> int:
     else:
         gone = f", {made.forgotten} more are forgotten" if made.forgotten else ""
         sys.stdout.write(
-            f"{made.file}: {made.records} journal records, {made.approvals} approvals{gone}\n"
+            f"{made.file}: {counted(made.records, 'journal record')}, "
+            f"{counted(made.approvals, 'approval')}{gone}\n"
             f"SHA-256 {made.sha256}\nhead    {made.head}\n"
             f"Note both on another machine. To check it: python3 {made.verifier} {made.file}\n"
         )

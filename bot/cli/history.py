@@ -73,7 +73,12 @@ def history(args: argparse.Namespace) -> int:
     rows = _answered(lambda client: _found(client, params, args.limit))
     if rows is None:
         rows = _offline(args, _stored_history(args))
-    return printed(args, rows, lambda rows: "".join(map(_line, rows)) or "No such requests.\n")
+    return printed(args, rows, lambda rows: "".join(map(_line, rows)) or nothing(params))
+
+
+def nothing(filters: "Mapping[str, object]") -> str:
+    """Say that no request is listed: none of those that were looked for, or none at all."""
+    return "No such requests.\n" if filters.keys() - {"limit"} else "No requests yet.\n"
 
 
 def _found(client: Client, params: "Mapping[str, object]", limit: int) -> "list[Row]":

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from bot.cli.call import YELLOW, paint
 from bot.cli.parser import columns
+from bot.counted import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def _limits(row: "Row") -> str:
     if row["expiresMs"] is not None:
         parts.append(f"until {moment(row['expiresMs'])}")
     if row["usesLeft"] is not None:
-        parts.append(f"{row['usesLeft']} runs left")
+        parts.append(counted(row["usesLeft"], "run") + " left")
     if row["session"] is not None:
         parts.append(f"session {row['session']}")
     if row["task"] is not None:

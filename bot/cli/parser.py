@@ -130,8 +130,10 @@ def meant(word: str, known: "Iterable[str]") -> str:
     """Return a question that suggests the most similar known word; empty if none is close."""
     from difflib import get_close_matches  # noqa: PLC0415 - for mistakes only
 
-    found = get_close_matches(word, list(known), n=1)
-    return f"; did you mean {found[0]!r}?" if found else ""
+    # Without their dashes, which all options have and which make any two of them alike.
+    bare = {name.lstrip("-"): name for name in known}
+    found = get_close_matches(word.lstrip("-"), bare, n=1)
+    return f"; did you mean {bare[found[0]]!r}?" if found else ""
 
 
 def arg(*names: str, **options: "Any") -> "Argument":  # noqa: ANN401 - argparse's own

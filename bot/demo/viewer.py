@@ -8,6 +8,7 @@ from typing import TextIO
 
 from bot.demo.steps import DemoStep
 from bot.documentation import document
+from bot.shell_path import first_export
 from channels.cards.card import PromptCard
 from channels.terminal.card import Page, prompt_lines
 from core.model.approval import ApprovalReply
@@ -75,10 +76,11 @@ class Viewer:
 
     def closing(self) -> None:
         """Print where to go next."""
+        export = first_export()
         self._say(
             {"step": "closing"},
             "\nThat was a real gateway with real commands; its temporary home is now removed.\n"
-            "Next: `sayso init` sets up your own; a tour: "
+            f"Next: {f'`{export}`, then ' if export else ''}`sayso init` sets up your own; a tour: "
             f"{document('docs/tutorial/first-approval.md')}\n",
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from bot.client import Client
+from bot.counted import counted
 from bot.doctor.network import api, other_users, remote_exec
 from bot.doctor.people import approvers_and_targets, directory
 from bot.doctor.secret_files import secret_files
@@ -192,7 +193,7 @@ def _journal(settings: Settings) -> Iterator[Finding]:
         return
     found = verify(path, first=max(finished(path), default=0) + 1)
     if found.ok:
-        words = f"is whole: {found.records} records in {path.name}"
+        words = f"is whole: {counted(found.records, 'record')} in {path.name}"
         if found.unchecked:
             yield Finding(Verdict.WARN, "journal", f"{words}; {found.unchecked}")
         else:

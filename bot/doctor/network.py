@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bot.client import Client
+from bot.counted import counted
 from bot.factories.api_port import check_free
 from bot.factories.remote_exec import acl_path
 from bot.health.check import Finding, Verdict
@@ -98,8 +99,8 @@ def _running(settings: Settings) -> str | None:
     where, acl = ", ".join(found["listening"]), found["acl"]
     return (
         f"the running gateway listens at {where} with an access list from --exec-acl: "
-        f"{acl['pairs']} pairs, {acl['commands']} commands; check the file itself with "
-        "`sayso doctor --exec-acl F`"
+        f"{counted(acl['pairs'], 'pair')}, {counted(acl['commands'], 'command')}; check the "
+        "file itself with `sayso doctor --exec-acl F`"
     )
 
 

@@ -82,6 +82,9 @@ def export(journal: Path, read: Read, wanted: ExportScope, to: Path) -> Written:
             for record in _records(journal, wanted, found, known):
                 sealed.write(record)
             sha256 = sealed.seal()
+    except FileExistsError as error:
+        words = f"{to} is there already, so nothing was written. Name another file, or remove it."
+        raise BadRequest(words) from error
     except OSError as error:
         raise BadRequest(f"{error.filename or to} cannot be written: {error.strerror}.") from error
     return Written(

@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from bot.counted import counted
 from bot.factories.channels import approvers, forwarding, timing
 from bot.settings import Settings
+from channels.cards.text import duration
 from core.approvals.routing.approvers import Approvers
 from core.approvals.routing.forwarding import Asker, Forwarding, Timing
 from core.approvals.routing.tiers import NO_TERMS, TierTerms, tiers_of
@@ -66,8 +68,8 @@ class Asks:
     @property
     def words(self) -> str:
         """Return it as text for a terminal."""
-        people = "1 person" if self.quorum == 1 else f"{self.quorum} people"
-        return f"{people} must allow it within {self.timeout_ms / 1000:g} s (tier {self.tier})"
+        people = counted(self.quorum, "person", "people")
+        return f"{people} must allow it within {duration(self.timeout_ms)} (tier {self.tier})"
 
     def as_json(self) -> dict[str, object]:
         """Return it as JSON for programs."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from bot.counted import counted
 from bot.policy_tools.backtest import Backtest, Change, Difference
 from bot.policy_tools.judge import Judged
 from core.text.render import redact
@@ -47,7 +48,8 @@ def _verdict(judged: Judged) -> dict[str, str]:
 def shown(found: Backtest) -> str:
     """Format the backtest for a terminal: prompts, then kinds of change, the most serious first."""
     before, after = found.prompts_before, found.prompts_after
-    lines = [f"{found.judged} commands judged: {before} prompts now, {after} under the new policy"]
+    judged, now = counted(found.judged, "command"), counted(before, "prompt")
+    lines = [f"{judged} judged: {now} now, {after} under the new policy"]
     if found.planned_anew:
         lines.append(
             f"{found.planned_anew} of them ran unasked without a recorded folder; they were "

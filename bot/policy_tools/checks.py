@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from bot.counted import counted
 from bot.policy_tools.expectations import (
     Checked,
     Failure,
@@ -81,8 +82,9 @@ def shown(checked: Checked) -> str:
     more = len(checked.failures) - len(lines)
     lines += [f"… and {more} more; --json lists all"] if more > 0 else []
     counts = (
-        f"{checked.rules} rules with {checked.examples} examples, {checked.profiles} shipped"
-        f" profiles, {checked.expectations} expectations"
+        f"{counted(checked.rules, 'rule')} with {counted(checked.examples, 'example')}, "
+        f"{counted(checked.profiles, 'shipped profile')}, "
+        f"{counted(checked.expectations, 'expectation')}"
     )
     wrong = f"{len(checked.failures)} wrong" if checked.failures else "all right"
     return "\n".join([*lines, f"{counts}: {wrong}"]) + "\n"

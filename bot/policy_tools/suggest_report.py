@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from bot.counted import counted
 from bot.policy_tools.prompt_costs import Cost
 from bot.policy_tools.suggest import Report, Suggestion
 from bot.policy_tools.suggestible import add_command
@@ -48,7 +49,7 @@ def shown(found: Report) -> str:
     """Format the report for a terminal: the costs, then the commands to copy."""
     if not found.all.prompts:
         return "Nobody was asked in this period.\n"
-    lines = [f"{found.all.prompts} prompts: {_answers(found.all)}"]
+    lines = [f"{counted(found.all.prompts, 'prompt')}: {_answers(found.all)}"]
     for title, costs in (
         ("by reason", found.reasons),
         ("by rule", found.rules),
@@ -91,7 +92,8 @@ def _never_denied(programs: tuple[Cost, ...]) -> Iterator[str]:
     if found:
         cost = sum(one.prompts for one in found)
         yield ""
-        yield f"{len(found)} programs cost {cost} prompts and were never denied"
+        whose, verb = counted(len(found), "program"), "was" if len(found) == 1 else "were"
+        yield f"{whose} cost {counted(cost, 'prompt')} and {verb} never denied"
 
 
 def _diff(found: Report) -> Iterator[str]:
@@ -100,6 +102,7 @@ def _diff(found: Report) -> Iterator[str]:
     if not listed:
         yield "no entry is suggested"
         return
-    yield f"these {len(listed)} entries would have saved {found.saved} of the prompts; to add them:"
+    entries = counted(len(listed), "entry", "entries")
+    yield f"{entries} would have saved {found.saved} of the prompts; to add:"
     for one in listed:
-        yield f"  {add_command(one.agent, one.entry)}    # {one.prompts} prompts"
+        yield f"  {add_command(one.agent, one.entry)}    # {counted(one.prompts, 'prompt')}"

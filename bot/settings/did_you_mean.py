@@ -12,6 +12,9 @@ def unknown_key(root: Shape, parent: KeyPath, key: str) -> str:
     """Format a message about an unknown key: the nearest sibling, the same word deeper, or all."""
     section = at(root, parent)
     known = () if section is None else tuple(section.fields)
+    parts = key.split(".")
+    if len(parts) > 1 and section and at(section, (*parts,)):
+        return f"unknown key; write `{_nested(parts)}`"
     if near := nearest(key, known):
         return f"unknown key; did you mean `{near}`?"
     for path, _ in walk(section) if section else ():
@@ -20,6 +23,11 @@ def unknown_key(root: Shape, parent: KeyPath, key: str) -> str:
     if len(known) == 0:
         return "unknown key; this one has no keys below it"
     return f"unknown key; known keys: {', '.join(known)}"
+
+
+def _nested(parts: list[str]) -> str:
+    """Return a path as the file has it: each key in the section of the one before."""
+    return f"{': { '.join(parts)}: …{' }' * (len(parts) - 1)}"
 
 
 def nearest(word: str, known: tuple[str, ...]) -> str | None:

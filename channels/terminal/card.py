@@ -52,7 +52,8 @@ def prompt_lines(card: PromptCard, page: Page) -> Iterator[str]:
         yield "│"
         for line in lines:
             yield from _framed(f"{line.label}: {line.value}", page)
-    yield f"└─ {_answers(card)}"
+    first, *rest = wrapped(_answers(card), page.width - len("└─ "))
+    yield from (f"└─ {first}", *(f"   {line}" for line in rest))
 
 
 def outcome_lines(card: OutcomeCard, page: Page) -> Iterator[str]:
@@ -88,10 +89,10 @@ def _framed(text: str, page: Page, *, bold: bool = False) -> Iterator[str]:
 
 
 def _answers(card: PromptCard) -> str:
-    once = ["a allow once"] if card.approvable else []
-    always = ["A allow always"] if card.offers_always else []
-    letters = " · ".join([*once, *always, "d deny"])
-    return f"Type {letters}, or /approve {card.code} {card.replies}; then Enter"
+    once = ["a (allow once)"] if card.approvable else []
+    always = ["A (allow always)"] if card.offers_always else []
+    allow = f"{', '.join([*once, *always])} or " if once or always else ""
+    return f"Type {allow}d (deny), then Enter,\nor /approve {card.code} {card.replies}"
 
 
 def _columns(character: str) -> int:

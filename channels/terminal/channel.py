@@ -25,7 +25,7 @@ from channels.terminal.card import ASCII_FRAMES, Page, outcome_lines, prompt_lin
 from core.errors import ChannelError, SaysoError
 from core.ipc.users import user_name
 from core.model.approval import ApprovalReply
-from core.model.identity import Actor, Target
+from core.model.identity import Actor, Target, code_of
 from core.text.render import Redacted
 
 _LETTERS = {
@@ -34,17 +34,17 @@ _LETTERS = {
     "d": ApprovalReply.DENY,
 }
 _USAGE = "Not understood. Type a (allow once), A (allow always), d (deny), or /approve CODE …"
-_SEVERAL = "Several prompts are open. Name one: /approve CODE allow-once, or `a CODE`."
 _NONE_OPEN = "No prompt is open here."
 _END_OF_INPUT = Redacted(
     "End of input: answers are no longer read here. Answer with `sayso approve` in another "
     "terminal, or stop with Ctrl-C."
 )
-_TOO_SOON = "The question changed just now; read it and press again."
+_TOO_SOON = "What is asked just changed, so nothing was allowed: read it, then type again."
 UNREAD_S = 1.0
 """Seconds after a change of the open questions in which nobody can have read the new ones."""
 _READ_BYTES = 65_536
 _LONGEST_LINE = 65_536
+_MOST_NAMED = 4
 
 
 @dataclass(slots=True)
@@ -180,7 +180,7 @@ class TerminalChannel:
         if ref:
             return parse(f"/approve {ref} {_LETTERS[letter]}")
         if not self._only():
-            return Malformed(_SEVERAL if self._open else _NONE_OPEN)
+            return Malformed(_several(letter, self._open) if self._open else _NONE_OPEN)
         return Approve(self._only(), _LETTERS[letter])
 
     def _timely(self, command: Command | None, began: float) -> Command | None:
@@ -233,3 +233,11 @@ class TerminalChannel:
             raise ChannelError(
                 f"The terminal cannot be written: {error}.", permanent=True
             ) from error
+
+
+def _several(letter: str, opened: Collection[str]) -> str:
+    """Format which prompts a letter may mean, the newest first, as they are to be typed."""
+    newest = [code_of(one) for one in opened][::-1]
+    named = ", ".join(f"`{letter} {code}`" for code in newest[:_MOST_NAMED])
+    more = f" ({len(opened) - _MOST_NAMED} more: /pending)" if len(opened) > _MOST_NAMED else ""
+    return f"Several prompts are open, so nothing was answered. Name one: {named}{more}"

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from core.model.approval import Approval, ApprovalReply, ApprovalState, GrantTerms, Resolution
 from core.model.decision import DenialReason
-from core.model.identity import API_CHANNEL, Actor, AgentId, PersonId
+from core.model.identity import API_CHANNEL, Actor, AgentId, PersonId, as_shown
 from core.model.result import Finished
 
 _MINUTE_MS = 60_000
@@ -124,12 +124,13 @@ def _allowed(resolution: Resolution) -> str:
 
 def unknown(ref: str) -> str:
     """Format the reply to an id that no approval has or had."""
-    return f"No approval has the id or code {ref!r}. Send /pending to list pending approvals."
+    shown = as_shown(ref)
+    return f"No approval has the id or code {shown!r}. Send /pending to list pending approvals."
 
 
 def ambiguous(ref: str, codes: tuple[str, ...]) -> str:
     """Format the reply to a prefix that several pending approvals share."""
-    return f"{ref!r} could mean {', '.join(codes)}. Use one of these codes."
+    return f"{as_shown(ref)!r} could mean {', '.join(codes)}. Use one of these codes."
 
 
 def not_listed(actor: Actor, agent: AgentId | None = None) -> str:

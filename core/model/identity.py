@@ -35,6 +35,11 @@ def code_of(ref: str) -> str:
     return ref[:CODE_LENGTH].upper()
 
 
+def as_shown(ref: str) -> str:
+    """Return what a person named as prompts write it: a code in capitals, an id as it is."""
+    return code_of(ref) if len(ref) == CODE_LENGTH else ref
+
+
 def is_name(text: str) -> bool:
     """Return whether something may be called so."""
     return len(text) <= LONGEST_NAME and NAME.fullmatch(text) is not None

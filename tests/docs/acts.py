@@ -36,7 +36,7 @@ def ask(line: str) -> Act:
     def go(user: User) -> None:
         user.terminal("agent").type(line)
         assert user.served is not None
-        user.served.wait_for("a allow once")
+        user.served.wait_for("a (allow once)")
 
     return go
 

@@ -163,7 +163,7 @@ class User:
     def press(self, keys: str) -> None:
         """Answer the prompt in the gateway's terminal."""
         assert self.served is not None
-        self.served.wait_for("a allow once")
+        self.served.wait_for("a (allow once)")
         self.served.answer(keys)
 
 

@@ -164,7 +164,7 @@ def test_the_page_from_the_volume_to_an_answer(podman: Engine) -> None:
     init = [*_words("podman run --rm", *alone), "--channel", "terminal"]
     with terminal(podman.binary, *init) as (process, master):
         screen = Screen(master)
-        screen.wait_for("a allow once")
+        screen.wait_for("a (allow once)")
         screen.answer("a")
         assert process.wait(60) == 0
     given = [word for key, text in ASKING.items() for word in ("--env", f"{key}={text}")]

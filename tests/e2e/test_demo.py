@@ -57,7 +57,7 @@ def test_in_a_terminal_a_key_answers() -> None:
     """The third request waits for the viewer, and runs once they allow it."""
     with terminal(*DEMO, environ=os.environ) as (process, master):
         screen = Screen(master)
-        screen.wait_for("a allow once")
+        screen.wait_for("a (allow once)")
         screen.answer("a")
         screen.wait_for("sets up your own")
         assert process.wait(30) == 0
@@ -93,7 +93,7 @@ def test_a_signal_leaves_nothing_behind(tmp_path: Path, number: signal.Signals, 
         wait_until("the scratch home", lambda: _left(tmp_path)[1:], pause=0.01)
         if begun != "starting":
             screen = Screen(master)
-            screen.wait_for("a allow once")
+            screen.wait_for("a (allow once)")
             if begun == "running":
                 screen.answer("a")
                 screen.wait_for("started")

@@ -51,7 +51,7 @@ def test_a_restarted_gateway_shows_again_what_waits(tmp_path: Path) -> None:
     environ = _set_up(tmp_path)
     with _serving(environ) as screen:
         with _asking(environ, "echo answered"):
-            screen.wait_for("a allow once")
+            screen.wait_for("a (allow once)")
             screen.answer("d")
         asking = _asking(environ, "uname -s")
         screen.wait_for("uname -s")
@@ -59,7 +59,7 @@ def test_a_restarted_gateway_shows_again_what_waits(tmp_path: Path) -> None:
 
     with asking, _serving(environ) as screen:
         screen.wait_for("uname -s")
-        screen.wait_for("a allow once")
+        screen.wait_for("a (allow once)")
         assert screen.text.count("Allow this command?") == 1
         assert "echo answered" not in screen.text
         screen.answer("a")

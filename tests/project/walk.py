@@ -199,6 +199,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="sayso-walk-") as folder:
         client, gateway, idle = walked(Path(folder))
         after_press, idle_in_slack = pressed(Path(folder, "slack"))
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it, as other programs
     supervisor = list((ROOT / "core" / "runner" / "supervisor").rglob("[!_]*.py"))
     entered = set(gateway) - idle
     print(f"sayso {' '.join(REQUEST)}")

@@ -33,7 +33,7 @@ def demo() -> Iterator[RunningDemo]:
     """Run the demo in a terminal for as long as the block lasts."""
     with terminal(*DEMO, environ={**os.environ, "COLUMNS": "120"}) as (process, master):
         shown = Screen(master)
-        shown.wait_for("a allow once")
+        shown.wait_for("a (allow once)")
         link = _LINK.search(shown.text)
         assert link is not None, shown.text
         yield RunningDemo(process, shown, link[0])

@@ -86,7 +86,7 @@ class Screen:
 
         def taken() -> bool:
             self._read()
-            if "press again" in self.text:
+            if "then type again" in self.text:
                 self.type(f"{keys}\n")
             return "Allowed" in self.text or "Denied" in self.text
 

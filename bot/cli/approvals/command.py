@@ -139,7 +139,8 @@ def add(args: argparse.Namespace) -> int:
         limit = {} if argv is None else {"argv": list(argv)}
         print_json({"agent": args.agent, "id": entry.id, "pattern": entry.pattern, **limit})
     else:
-        sys.stdout.write(f"{plain(entry.words)} may run for agent {plain(args.agent)}\n")
+        which = "" if argv is not None else " with any arguments"  # as a prompt says
+        sys.stdout.write(f"{plain(entry.words)}{which} may run for agent {plain(args.agent)}\n")
     part = counts_in_part(args.pattern, argv)
     if part is not None:
         remark("note", plain(part))
@@ -193,6 +194,8 @@ def show(args: argparse.Namespace) -> int:
         print_json(entries)
     else:
         sys.stdout.writelines(f"{entry_words(entry)}\n" for entry in entries)
+        if not entries:
+            remark("note", f"no entries for agent {plain(args.agent)} in {_named(args)}")
     return _warn(file)
 
 

@@ -9,6 +9,7 @@ from bot.cli.call import GREEN, RED, YELLOW, paint, print_json
 from bot.cli.listings import folded
 from bot.cli.parser import arg, command, under
 from bot.cli.paths import with_acl
+from bot.counted import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -87,7 +88,7 @@ def summary(seen: "Mapping[str, int]") -> str:
     if not fails and not warns:
         return f"All {seen['ok']} checks passed."
     return (
-        f"{seen['ok']} ok, {warns} warning{'' if warns == 1 else 's'}, "
+        f"{seen['ok']} ok, {counted(warns, 'warning')}, "
         f"{fails or 'no'} failure{'' if fails == 1 else 's'}."
     )
 

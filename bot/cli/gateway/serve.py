@@ -113,7 +113,7 @@ async def _print_addresses(settings: "Settings", running: "Gateway") -> None:
     from bot.doctor.people import NOBODY, who_can_answer  # noqa: PLC0415
     from core.store.people import people  # noqa: PLC0415
 
-    names = ", ".join(running.channels) or "none"
+    names = ", ".join(running.channels) or "none (answer in a terminal: `sayso approve`)"
     who = who_can_answer(settings, await running.store.read(people.listed))
     who = f"who can answer: {who}" if who else f"{NOBODY}; see `sayso doctor`"
     _say(f"listening on {settings.home}/gateway.sock; channels: {names}; {who}")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bot.health.check import Finding
 from bot.setup.choices import SECRETS, Contact, Platform
+from bot.shell_path import first_export
 
 _TITLES = {
     Platform.TERMINAL: "this terminal only",
@@ -102,10 +103,12 @@ class Lines:
     def closing(self, platform: str, *, works: bool) -> None:
         """Print what to type next."""
         where = "in the first" if platform == "terminal" else f"on {platform.title()}"
+        export = first_export()
+        first = f"  {export}    in each terminal, first\n" if export else ""
         head = "Sayso is set up." if works else "The configuration is written; nobody answered."
         self._say(
             {"step": "end", "works": works},
-            f"\n{head} Next:\n"
+            f"\n{head} Next:\n{first}"
             "  sayso serve                   keep it running in a terminal\n"
             f"  sayso run -c 'git status'     in another terminal; you are asked {where}",
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from bot.counted import counted
 from bot.policy_tools.importing.result import ALLOWING, Fate, Imported, Outcome
 from bot.policy_tools.importing.write import rules_text
 from bot.policy_tools.suggestible import add_command
@@ -49,7 +50,7 @@ def shown(imported: Imported) -> str:
     parts = [*_lost(imported), *_summary(imported), *_rules(imported), *_entries(imported)]
     for fate, heading in _HEADINGS.items():
         found = [one for one in imported.of(fate) if one.why is not None]
-        parts += _listed(found, f"{_counted(len(found), 'line')} {heading}:")
+        parts += _listed(found, f"{counted(len(found), 'line')} {heading}:")
     return "\n".join(parts) + "\n"
 
 
@@ -68,7 +69,7 @@ def summary(imported: Imported) -> str:
 def _lost(imported: Imported) -> Iterator[str]:
     found = imported.of(Fate.LOST)
     if found:
-        yield f"WARNING: {_counted(len(found), 'denial or question', 'denials or questions')} LOST."
+        yield f"WARNING: {counted(len(found), 'denial or question', 'denials or questions')} LOST."
         yield "What these lines forbid in the source is not forbidden here. --write refuses."
         yield from _listed(found, "")
         yield ""
@@ -82,7 +83,7 @@ def _summary(imported: Imported) -> Iterator[str]:
 
 def _rules(imported: Imported) -> Iterator[str]:
     rules = imported.rules
-    yield f"{_counted(len(rules), 'rule')} for tools.exec of {CONFIG_NAME}:"
+    yield f"{counted(len(rules), 'rule')} for tools.exec of {CONFIG_NAME}:"
     if rules:
         yield rules_text(rules).rstrip("\n")
 
@@ -91,7 +92,7 @@ def _entries(imported: Imported) -> Iterator[str]:
     if not imported.entries:
         return
     yield ""
-    yield f"{_counted(len(imported.entries), 'allowlist entry', 'allowlist entries')}:"
+    yield f"{counted(len(imported.entries), 'allowlist entry', 'allowlist entries')}:"
     for one in imported.entries:
         yield f"  {redact(add_command(one.agent, one.entry)).text}"
 
@@ -107,7 +108,3 @@ def _listed(outcomes: list[Outcome] | tuple[Outcome, ...], heading: str) -> Iter
         same = one.place.text == one.place.where
         yield f"  {redact(place if same else f'{place}: {one.place.text}').text}"
         yield f"      {redact(one.why or '').text}"
-
-
-def _counted(count: int, one: str, more: str = "") -> str:
-    return f"{count} {one if count == 1 else more or f'{one}s'}"

@@ -219,7 +219,7 @@ def _only(conn: Connection) -> str:
         return named[0]
     if not named:
         raise BadRequest(
-            "Nobody is in the people directory yet. Add yourself, then list `person:NAME` in "
-            "approvals.exec.approvers: sayso people add NAME"
+            "Nobody is in the people directory yet. Run `sayso people add NAME`; to answer on the "
+            "page as well, list `person:NAME` in approvals.exec.approvers."
         )
     raise BadRequest(f"Which person? Use --person with one of {', '.join(named)}.")

@@ -144,7 +144,7 @@ async def test_only_a_prompt_is_stopped_as_one(chat: AgentChat) -> None:
     assert card.prompt is not None
     refused = await chat.say(f"/agent stop {card.prompt.code}")
     found = await chat.gate.store.read(approvals.get, card.prompt.id)
-    code = card.prompt.code.lower()
+    code = card.prompt.code
     assert refused == f"No prompt here has the id or code {code}. See /history."
     assert found is not None
     assert found.resolution is None

@@ -270,10 +270,11 @@ def test_doctor_and_serve_say_who_can_answer(gateway: GatewayProcess, sayso: Say
     who = f"terminal (uid:{os.getuid()})"
     acl = f"{gateway.home}/acl.toml"
 
-    assert f"channels: none; who can answer: {who}\n" in gateway.log.read_text()
+    none = "none (answer in a terminal: `sayso approve`)"
+    assert f"channels: {none}; who can answer: {who}\n" in gateway.log.read_text()
     assert f"approvers: can answer: {who}\n" in out
     assert "remote exec: the running gateway listens at unix:" in out
-    assert "1 pairs, 1 commands" in out
+    assert "1 pair, 1 command;" in out
     assert "remote exec: listens at unix:" in sayso("doctor", "--exec-acl", acl)[1]
 
 

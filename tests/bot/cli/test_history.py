@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli.history import _whole
+from bot.cli.history import _whole, nothing
 
 ROW: dict[str, Any] = {
     "code": "ABCDEF",
@@ -51,3 +51,17 @@ def test_what_a_command_does_beyond_its_words_is_listed() -> None:
 
     assert "also" not in _whole({**ROW, "approval": {**ASKED, "also": []}})
     assert [one.split()[-1] for one in told.splitlines() if "it runs" in one] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        ({"limit": 20}, "No requests yet."),
+        ({"limit": 20, "agent": "coder"}, "No such requests."),
+        ({"limit": 20, "sinceMs": 1}, "No such requests."),
+        ({"limit": 20, "state": "finished", "grep": "rm"}, "No such requests."),
+    ],
+)
+def test_nothing_asked_is_told_from_nothing_found(filters: dict[str, object], said: str) -> None:
+    """A newcomer has looked for nothing in particular."""
+    assert nothing(filters) == f"{said}\n"

@@ -40,6 +40,8 @@ def usage(capsys: pytest.CaptureFixture[str], *words: str) -> str:
         (("--agent=coder", "-c", "ls"), "did you mean `sayso run --agent=coder -c ls`?"),
         (("--", "ls"), "no command before --; did you mean `sayso run -- ls`?"),
         (("grants", "list", "--jsn"), "unrecognized arguments: --jsn; did you mean '--json'?"),
+        (("grants", "list", "-json"), "unrecognized arguments: -json; did you mean '--json'?"),
+        (("history", "-agent", "x"), "unrecognized arguments: -agent; did you mean '--agent'?"),
     ],
 )
 def test_a_mistyped_word_gets_a_suggestion(
@@ -64,6 +66,15 @@ def test_a_word_that_resembles_nothing_gets_the_list(capsys: pytest.CaptureFixtu
     assert "did you mean" not in of_all + of_few
     assert of_all.endswith("unknown command 'xyzzy'; see `sayso --help`\n")
     assert of_few.endswith("unknown command 'xyzzy'; choose from get, set, allowlist\n")
+
+
+@pytest.mark.parametrize("option", ["--bogus", "--plan", "--tee", "--exit"])
+def test_an_option_that_resembles_nothing_gets_no_guess(
+    capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    """The control: two dashes make no two options alike."""
+    for words in (("run", "-c", "ls"), ("history",), ("serve",)):
+        assert "did you mean" not in usage(capsys, *words, option)
 
 
 def test_a_misuse_in_json(capsys: pytest.CaptureFixture[str]) -> None:

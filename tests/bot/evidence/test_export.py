@@ -74,7 +74,7 @@ async def test_nothing_is_written_over(tmp_path: Path) -> None:
         await answered(at, tmp_path, ApprovalReply.DENY)
         there = tmp_path / "there.jsonl"
         there.write_text("mine")
-        with pytest.raises(BadRequest, match="cannot be written"):
+        with pytest.raises(BadRequest, match="is there already, so nothing was written"):
             await asyncio.to_thread(written, at, there)
         with pytest.raises(BadRequest, match="no record of this"):
             await asyncio.to_thread(written, at, tmp_path / "x", ExportScope(ref="zzzz"))

@@ -31,9 +31,12 @@ def test_the_program_that_checks_it_is_named(tmp_path: Path) -> None:
 
 def test_the_export_is_named(tmp_path: Path) -> None:
     """Nothing is written over."""
-    (tmp_path / "out.jsonl").touch()
+    (tmp_path / "out.jsonl").write_text("earlier")
 
-    assert refusal(tmp_path) == "out.jsonl cannot be written: File exists."
+    assert refusal(tmp_path) == (
+        "out.jsonl is there already, so nothing was written. Name another file, or remove it."
+    )
+    assert (tmp_path / "out.jsonl").read_text() == "earlier"
 
 
 def test_a_full_disk_names_no_file(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ async def test_the_text_says_what_was_never_denied(tmp_path: Path) -> None:
     done = sayso(state, "policy", "suggest")
 
     assert done.stdout.startswith("3 prompts: 3 allowed, 0 denied, 0 unanswered, median answer")
-    assert "1 programs cost 3 prompts and were never denied" in done.stdout
+    assert "1 program cost 3 prompts and was never denied" in done.stdout
     assert "not_listed" in done.stdout
     assert "sayso approvals allowlist add --agent main /usr/bin/cat    # 3 prompts" in done.stdout
     assert not (state / "exec-approvals.json").exists()

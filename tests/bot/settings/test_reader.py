@@ -159,6 +159,26 @@ def test_every_mistake_has_one_line_of_its_own(home: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"tools.exec.ask": "off"}', "unknown key; write `tools: { exec: { ask: … } }`"),
+        ('{tools: {"exec.ask": "off"}}', "unknown key; write `exec: { ask: … }`"),
+        ('{"http.enabled": true}', "unknown key; write `http: { enabled: … }`"),
+        ('{"approvals.exec.targets": []}', "write `approvals: { exec: { targets: … } }`"),
+        ('{"tools.exec.wibble": 1}', "unknown key; known keys: "),
+        ('{"toolsexec.": 1}', "unknown key; did you mean `tools`?"),
+        ('{"tools.": 1}', "unknown key; did you mean `tools`?"),
+    ],
+)
+def test_a_key_as_pages_name_it_is_shown_as_the_file_has_it(
+    home: Path, text: str, said: str
+) -> None:
+    """Pages and messages write tools.exec.ask; in the file these are three keys."""
+    (line,) = told(home, text)
+    assert said in line
+
+
 def test_a_missing_secret_is_told_once(home: Path) -> None:
     """The key, the line and the variable to set; no second complaint about its type."""
     assert told(home, '{store: {\nurl: {env: "NOPE"}}}') == [

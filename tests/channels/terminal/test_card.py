@@ -2,7 +2,9 @@
 
 import pytest
 
-from channels.terminal.card import wrapped
+from channels.cards.build import build_prompt
+from channels.terminal.card import Page, prompt_lines, wrapped
+from tests.contracts.channel_examples import approval
 from tests.support.tables import rows
 
 
@@ -24,3 +26,17 @@ def test_a_line_is_broken_behind_its_last_blank(text: str, lines: list[str], wid
     """At exactly the width nothing is broken; a terminal counts as at least 20 columns wide."""
     assert list(wrapped(text, width)) == lines
     assert "".join(lines) == text.replace("\n", "")
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 107, 200])
+def test_how_to_answer_is_read_whole_at_any_width(width: int) -> None:
+    """No line is wider than the terminal, which would break it within a word."""
+    card = build_prompt(approval())
+    lines = list(prompt_lines(card, Page(width)))
+
+    assert max(map(len, lines)) <= width
+    answers = " ".join(one.strip() for one in lines[lines.index("│", 5) :] if one[0] in "└ ")
+    assert answers == (
+        "└─ Type a (allow once), A (allow always) or d (deny), then Enter, "
+        f"or /approve {card.code} {card.replies}"
+    )

@@ -107,7 +107,24 @@ class TestTerminal(ChannelContract):
         (inbound,) = await inbox.take()
 
         assert isinstance(inbound.command, Malformed)
-        await setup.sees("Several prompts are open")
+        await setup.sees("nothing was answered. Name one: `a 2MZZ8X`, `a 7K3F9Q`")
+        await setup.channel.stop()
+
+    async def test_of_many_open_prompts_the_newest_are_named(
+        self, setup: TerminalSetup, inbox: RecordingInbox
+    ) -> None:
+        """Four codes fit on a line; the rest are counted, and the letter is the one typed."""
+        await setup.channel.start(inbox)
+        for first in "345678":
+            one = approval(id=ApprovalId(f"{first}{ID[1:]}"))
+            await setup.channel.post(setup.target, build_prompt(one))
+        await setup.type("d")
+
+        (inbound,) = await inbox.take()
+
+        named = ", ".join(f"`d {first}K3F9Q`" for first in "8765")
+        assert isinstance(inbound.command, Malformed)
+        assert inbound.command.usage.endswith(f"Name one: {named} (2 more: /pending)")
         await setup.channel.stop()
 
     async def test_a_letter_may_name_its_prompt(
@@ -167,7 +184,9 @@ class TestTerminal(ChannelContract):
         os.write(setup.master, f"{typed}\n".encode())
 
         (early,) = await inbox.take()
-        assert early.command == Malformed("The question changed just now; read it and press again.")
+        assert early.command == Malformed(
+            "What is asked just changed, so nothing was allowed: read it, then type again."
+        )
 
         setup.read(UNREAD_S * 0.1)
         os.write(setup.master, f"{typed}\n".encode())

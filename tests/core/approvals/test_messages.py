@@ -23,6 +23,21 @@ ANA = Actor("telegram", "1001", "Ana")
 AT = 1_790_000_000_000
 
 
+@pytest.mark.parametrize(
+    ("ref", "shown"),
+    [
+        ("k3f7qz", "'K3F7QZ'"),
+        ("K3F7QZ", "'K3F7QZ'"),
+        ("k3f7qz8", "'k3f7qz8'"),
+        ("k3f7qz8n2v4m6p9r1s3t5w7x0y", "'k3f7qz8n2v4m6p9r1s3t5w7x0y'"),
+    ],
+)
+def test_a_code_is_shown_as_prompts_write_it(ref: str, shown: str) -> None:
+    """What was typed is compared in lower case; people look for the code that they typed."""
+    assert messages.unknown(ref).startswith(f"No approval has the id or code {shown}.")
+    assert messages.ambiguous(ref, ("K3F7QZ", "K3F7QZ8")).startswith(f"{shown} could mean ")
+
+
 def test_endings_differ() -> None:
     """Late, denied, allowed, always allowed and withdrawn are told apart, with who and when."""
     ends = [

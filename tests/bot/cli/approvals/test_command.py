@@ -68,7 +68,8 @@ def test_adding_listing_and_removing(home: Home) -> None:
     assert json.loads(first.stdout)["agent"] == "coder"
     assert stat.S_IMODE(home.file.stat().st_mode) == 0o600
     assert stat.S_IMODE(home.path.stat().st_mode) == 0o700
-    assert home.sayso("allowlist", "list").stdout == ""
+    none = home.sayso("allowlist", "list")
+    assert (none.stdout, none.stderr) == ("", f"note: no entries for agent main in {home.file}\n")
     assert home.sayso("allowlist", "list", "--agent", "coder").stdout == "/usr/bin/rg\n"
     entry_id = json.loads(first.stdout)["id"]
     removed = home.sayso("allowlist", "remove", entry_id, "--agent", "coder")
@@ -133,10 +134,10 @@ def test_setting_from_a_file_and_from_standard_input(home: Home, tmp_path: Path)
 
 def test_what_is_printed_without_a_file_can_be_changed_and_set(home: Home) -> None:
     """As the help has it: `get --json | jq … | set --stdin`; there is no file, and it says so."""
+    text = {"version": 1, "agents": {}}
     for agent in ((), ("--agent", "main")):
         assert "does not exist" in home.sayso("get", *agent).stdout
-        text = json.loads(home.sayso("get", *agent, "--json").stdout)
-        assert text == {"version": 1, "agents": {}}
+        assert json.loads(home.sayso("get", *agent, "--json").stdout) == text
     done = home.sayso("set", "--stdin", stdin=json.dumps({**text, "defaults": {"ask": "always"}}))
     assert done.returncode == 0, done.stderr
     assert home.json()["defaults"] == {"ask": "always"}
@@ -207,6 +208,12 @@ def test_nothing_shown_can_mislead_a_terminal(home: Home) -> None:
     home.sayso("allowlist", "add", pattern)
     for words in (("get",), ("allowlist", "list"), ("get", "--json")):
         assert not set("\u202e\u200b\x1b") & set(home.sayso(*words).stdout)
+
+
+def test_an_entry_without_arguments_says_that_it_covers_any(home: Home) -> None:
+    """The same words as in a prompt, where somebody reads what they have allowed."""
+    done = home.sayso("allowlist", "add", "/usr/bin/rg")
+    assert done.stdout == "/usr/bin/rg with any arguments may run for agent main\n"
 
 
 def test_an_entry_for_exact_arguments_is_added_by_argv(home: Home) -> None:

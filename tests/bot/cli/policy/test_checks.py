@@ -36,7 +36,7 @@ def test_without_a_file_the_examples_and_profiles_are_checked(tmp_path: Path) ->
     done = sayso(home(tmp_path, config(RULE)), "policy", "test")
 
     assert 0 == done.returncode, done.stderr
-    assert done.stdout.startswith("1 rules with 2 examples, ")
+    assert done.stdout.startswith("1 rule with 2 examples, ")
     assert done.stdout.endswith("0 expectations: all right\n")
 
 

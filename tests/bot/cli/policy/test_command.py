@@ -322,7 +322,7 @@ def test_what_a_question_needs_is_told(tmp_path: Path) -> None:
     told = json.loads(explain(tmp_path, "--json", "--", "curl", "http://a").stdout)
     free = json.loads(explain(tmp_path, "--json", "--", "wc", "-l").stdout)
 
-    assert "2 people must allow it within 90 s (tier critical)" in text
+    assert "2 people must allow it within 1 min 30 s (tier critical)" in text
     assert {"tier": "critical", "quorum": 2, "timeoutMs": 90_000} == told["asks"]
     assert ("allow", None) == (free["decision"], free["asks"])
 
