@@ -43,6 +43,7 @@ from core.planning.code.words.interpreters import (
     readers_of,
     starts_others,
 )
+from core.planning.code.words.loading import loaded_by_text
 from core.planning.code.words.option_files import Reader
 from core.planning.code.words.parts import (
     ENDS_OF_WORDS,
@@ -55,6 +56,7 @@ from core.planning.code.words.parts import (
 from core.planning.code.words.shell_words import shell_words
 from core.planning.code.words.shortened import shortened
 from core.planning.code.words.spoken import runs_of, with_interpreter
+from core.planning.python_modules import searched_in
 from core.programs.inline_code import inline_of
 from core.programs.wrappers import is_shell, names_of
 from core.shell.unread_commands import UNCERTAIN, Fragment, cut
@@ -249,9 +251,10 @@ def _by_documents(found: Reached, fragment: Fragment, name: str, depth: int) -> 
     if reader is None and not elsewhere:
         return found
     if reader is not SHELL:
-        return (
-            found if any(map(_EXPANDS.search, fragment.expanded)) else replace(found, takes=False)
-        )
+        loaded = () if reader is None else tuple(loaded_by_text(reader, fragment.documents))
+        folders = (*found.folders, *(at for one in fragment.documents for at in searched_in(one)))
+        takes = any(map(_EXPANDS.search, fragment.expanded))
+        return replace(found, paths=(*found.paths, *loaded), folders=folders, takes=takes)
     inner = joined(by_text(one, None, depth + 1) for one in fragment.documents)
     return joined((inner if inner.takes else within(inner), replace(found, takes=inner.takes)))
 
