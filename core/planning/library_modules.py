@@ -20,7 +20,7 @@ _OF_DEBUGGER: Final = re.compile(r"-[A-Za-z]*dt?:([A-Za-z_][\w:']*).*", re.DOTAL
 _PARTS: Final = re.compile(r"::|'")
 _LISTED: Final = re.compile(r"[\s=,'\"():;]+")
 _REQUIRES: Final = re.compile(r"(?:-(?:[A-Zac-qs-z0-9:]*r)|--require=?)(.*)", re.DOTALL)
-_USED: Final = re.compile(r"\b(?:use|require|no)\s+([A-Za-z_]\w*+(?:(?:::|')\w++)*+)([^;]*+)")
+_USED: Final = re.compile(r"\b(?:use|require|no)\s+([A-Za-z_]\w*+(?:(?:::|')\w++)*)([^;]*+)")
 _REQUIRED: Final = re.compile(
     r"\b(require_relative|require|load|autoload)\b[\s(]*+(?::\w+\s*,\s*)?['\"]([^'\"\n]+)['\"]"
 )

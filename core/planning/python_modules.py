@@ -39,11 +39,11 @@ MOST_FILES: Final = 1_024
 """Names of files that are looked for; a module within a hundred packages has fewer."""
 
 _MOST_NAMED: Final = 32
-_NAME: Final = r"[^\W\d]\w*(?:\s?\.\s?[^\W\d]\w*)*+"
+_NAME: Final = r"[^\W\d]\w*(?:\s?\.\s?[^\W\d]\w*)*"
 _AS: Final = r"(?:\s+as\s+\w++)?"
 _IMPORTS: Final = re.compile(
     rf"\bfrom[ \t]++({_NAME})\s+import\b[\s(]*+([\w\s,]*+)"
-    rf"|\bimport[ \t]++({_NAME}{_AS}(?:\s*,\s*{_NAME}{_AS})*+)"
+    rf"|\bimport[ \t]++({_NAME}{_AS}(?:\s*,\s*{_NAME}{_AS})*)"
 )
 _BY_NAME: Final = re.compile(
     r"\b(?:__import__|import_module|run_module|resolve_name|find_spec|load_module)\s*\(\s*[rbu]?"

@@ -10,7 +10,7 @@ from core.planning.code.words.parts import CodeWord
 from core.planning.library_modules import MODULES, modules_of
 from core.planning.python_modules import imported, imported_by
 
-_GIVEN: Final = r"(?:[^()\n]++|\((?:[^()\n]++|\([^()\n]*+\))*+\))*+"
+_GIVEN: Final = r"(?:[^()\n]++|\((?:[^()\n]++|\([^()\n]*+\))*\))*"
 _LOADS: Final = re.compile(
     rf"\b(?:require|import)(?:\.resolve)?\s*\(({_GIVEN})"
     r"|\b(?:import|from)\s*(['\"][^'\"\n]+['\"])"

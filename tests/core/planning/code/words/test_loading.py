@@ -162,7 +162,16 @@ def test_what_perl_and_ruby_would_look_for(language: str, code: str, names: str)
     "part",
     [
         *("import a, ", "import a as ", "from a import b, ", "from ", "import ", "a.", "import a."),
-        *("require(", "require('", "use A::", "use lib '", "autoload :a, ", "__import__(", "@INC"),
+        *(
+            "require(",
+            "require((a)",
+            "require('",
+            "use A::",
+            "use lib '",
+            "autoload :a, ",
+            "__import__(",
+            "@INC",
+        ),
         *("sys.path", "import ('a'", "require '"),
     ],
 )
