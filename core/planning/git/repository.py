@@ -45,6 +45,7 @@ from core.planning.git.obedience import (
     steers,
     takes_remote,
 )
+from core.planning.git.received import received_by
 from core.planning.git.started import Started, commands_in
 from core.planning.paths.contents import contents_of, digest_of
 from core.planning.paths.symlinks import is_link_elsewhere, leads_elsewhere
@@ -235,6 +236,7 @@ def _steered_by(repository: Repository, obeys: Obedience, look: _Look) -> Iterat
     if obeys.may("reach"):
         yield from _legacy(places, repository, known)
         yield from _unknown_remote(obeys, remotes, repository.folder)
+        yield from received_by(obeys, _roots(repository, look))
 
 
 def _by_settings(

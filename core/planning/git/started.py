@@ -15,8 +15,9 @@ from core.planning.code.texts.reached import by_text
 from core.planning.code.words.parts import fed_names
 from core.planning.code.words.places import readings_of
 from core.planning.git.config import Setting
+from core.planning.git.received import receiving_hooks
 from core.planning.paths.contents import named_in
-from core.planning.paths.pins import Unpinned
+from core.planning.paths.pins import Unpinned, pin_file
 
 _MOST_SHOWN: Final = 8
 _MOST_READ: Final = 64
@@ -60,6 +61,8 @@ def _started_by(value: str, roots: Iterable[str]) -> str:
         if isinstance(code, Unpinned):
             return f" (it {code.why}){named_in(value, roots)}"
         found |= {one.path: one for one in code.files}
+    hooks = map(pin_file, receiving_hooks(value, roots))
+    found |= {one.path: one for one in hooks if isinstance(one, PinnedFile)}
     return "".join(_clauses(list(found.values())))
 
 
