@@ -1,6 +1,6 @@
-"""Name the files of modules that options of perl and ruby load: `perl -Ilib -MTool`, `ruby -rtool`.
+"""Name the files of modules that perl and ruby load: `perl -Ilib -MTool`, `ruby -e 'require "x"'`.
 
-They are looked for in the folders that the options name, in that order.
+They are looked for in the folders that the options or the code name, in that order.
 """
 
 import re
@@ -20,16 +20,35 @@ _OF_DEBUGGER: Final = re.compile(r"-[A-Za-z]*dt?:([A-Za-z_][\w:']*).*", re.DOTAL
 _PARTS: Final = re.compile(r"::|'")
 _LISTED: Final = re.compile(r"[\s=,'\"():;]+")
 _REQUIRES: Final = re.compile(r"(?:-(?:[A-Zac-qs-z0-9:]*r)|--require=?)(.*)", re.DOTALL)
+_USED: Final = re.compile(r"\b(?:use|require|no)\s+([A-Za-z_]\w*+(?:(?:::|')\w++)*)([^;]*+)")
+_REQUIRED: Final = re.compile(
+    r"\b(require_relative|require|load|autoload)\b[\s(]*+(?::\w+\s*,\s*)?['\"]([^'\"\n]+)['\"]"
+)
+_SEARCHED: Final = {
+    "perl": re.compile(r"@INC\b([^;\n]*+)"),
+    "ruby": re.compile(r"\$(?::|-I|LOAD_PATH\b)([^;\n]*+)"),
+}
+_LITERAL: Final = re.compile(r"['\"]([^'\"\n]+)['\"]")
 
 MODULES: Final = {"perl": (".pmc", ".pm"), "ruby": (".rb", ".so")}
 """The endings of a module's files, in the order in which they are tried."""
 
 
-def modules_of(language: str, words: Sequence[str]) -> Iterator[str]:
-    """Yield the files that may be loaded for the modules that options name, in order."""
+def modules_of(language: str, words: Sequence[str], texts: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the files that may be loaded for the modules that options or texts name, in order."""
     folders, names = _named(language, words)
+    for text in texts:
+        folders += (
+            one for found in _SEARCHED[language].findall(text) for one in _LITERAL.findall(found)
+        )
+        if language == "ruby":
+            names += (found[2].removesuffix(".rb") for found in _REQUIRED.finditer(text))
+        else:
+            for found in _USED.finditer(text):
+                _add_module(found[1], found[2], folders, names)
     for name in dict.fromkeys(islice(names, _MOST_NAMED)):
-        for folder in islice(dict.fromkeys(("", *folders)), _MOST_NAMED):
+        within = ("",) if name[0] == "/" else ("", *folders)
+        for folder in islice(dict.fromkeys(within), _MOST_NAMED):
             place = f"{folder}/{name}" if folder else name
             yield from (place + ending for ending in MODULES[language])
 
@@ -56,10 +75,14 @@ def _add_perl(word: str, folders: list[str], names: list[str]) -> None:
         names.append("Devel/" + _PARTS.sub("/", found[1]))
         return
     found = _OF_PERL.fullmatch(word)
-    if found is None:
-        return
-    if found[1] in {"lib", "blib"}:
-        folders += (one for one in _LISTED.split(found[2]) if one not in {"", "qw"})
-        folders += ["blib/lib"] * (found[1] == "blib")
+    if found is not None:
+        _add_module(found[1], found[2], folders, names)
+
+
+def _add_module(module: str, given: str, folders: list[str], names: list[str]) -> None:
+    """Add a module of perl, or the folders that `use lib` is given."""
+    if module in {"lib", "blib"}:
+        folders += (one for one in _LISTED.split(given) if one not in {"", "qw"})
+        folders += ["blib/lib"] * (module == "blib")
     else:
-        names.append(_PARTS.sub("/", found[1]))
+        names.append(_PARTS.sub("/", module))

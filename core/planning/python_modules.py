@@ -1,7 +1,7 @@
-"""Find the modules that `python -m` imports in the working folder, even in place of Python's own.
+"""Find the modules that `python -m` and code in words import in the working folder.
 
-``python3 -m json.tool`` searches the working folder before Python's own library, so that a
-``json.py`` there is what runs (docs.python.org, "sys.path initialization").
+``python3 -m json.tool`` and ``python3 -c 'import json'`` search it before Python's own library, so
+that a ``json.py`` there is what runs (docs.python.org, "sys.path initialization").
 """
 
 # pathlib is ten times slower here.
@@ -39,6 +39,20 @@ MOST_FILES: Final = 1_024
 """Names of files that are looked for; a module within a hundred packages has fewer."""
 
 _MOST_NAMED: Final = 32
+_NAME: Final = r"[^\W\d]\w*(?:\s?\.\s?[^\W\d]\w*)*"
+_AS: Final = r"(?:\s+as\s+\w++)?"
+_IMPORTS: Final = re.compile(
+    rf"\bfrom[ \t]++({_NAME})\s+import\b[\s(]*+([\w\s,]*+)"
+    rf"|\bimport[ \t]++({_NAME}{_AS}(?:\s*,\s*{_NAME}{_AS})*)"
+)
+_BY_NAME: Final = re.compile(
+    r"\b(?:__import__|import_module|run_module|resolve_name|find_spec|load_module)\s*\(\s*[rbu]?"
+    rf"['\"]({_NAME})"
+)
+_SEARCHES: Final = re.compile(r"\bsys\.path\b[^\n;]*+")
+_LITERAL: Final = re.compile(r"'([^'\n]+)'|\"([^\"\n]+)\"")
+_LISTED: Final = re.compile(r"\s*,\s*")
+_SPACE: Final = re.compile(r"\s+")
 _DOTTED: Final = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _VALUE_OF: Final = re.compile(r"-m|--?[a-z]+=")
 _VERSION: Final = re.compile(r"(python|pypy)(3\.\d+)[a-z]?")
@@ -51,6 +65,8 @@ _TAKE_A_WORD: Final = "WX"
 _LONGEST_PATH: Final = 4_096
 """Characters; the kernel opens no file by a longer one (PATH_MAX)."""
 
+_RUNS: Final = "mc"
+_RUN: Final = re.compile(r"/__main__\.\w+\Z")
 _ALONE: Final = "IP"
 """Letters of options that take the working folder off the search path."""
 
@@ -88,6 +104,7 @@ def imported(arguments: Sequence[str]) -> Iterator[str]:
 
 def _imported(arguments: Sequence[str]) -> Iterator[str]:
     module, rest = _module(arguments)
+    yield from imported_by((_code(arguments), *(rest if module in _RUN_CODE else ())))
     if not module or len(module) > _LONGEST_PATH:
         return
     yield from _files_of(module)
@@ -97,6 +114,41 @@ def _imported(arguments: Sequence[str]) -> Iterator[str]:
             name = _VALUE_OF.sub("", word).partition(":")[0].removesuffix(".py").replace("/", ".")
             if _DOTTED.fullmatch(name):
                 yield from _files_of(name)
+
+
+def imported_by(texts: Iterable[str]) -> Iterator[str]:
+    """Yield the names of files that code may import from the folders that it searches."""
+    names = dict.fromkeys(name for text in texts for name in _names_in(text))
+    yield from dict.fromkeys(
+        file for name in names for file in _files_of(name[:_LONGEST_PATH]) if not _RUN.search(file)
+    )
+
+
+def _names_in(code: str) -> Iterator[str]:
+    """Yield the modules that code names: `import a.b as c`, `from a import b`, by `__import__`."""
+    if "import" not in code and "module" not in code:
+        return
+    for found in _IMPORTS.finditer(code):
+        said = found[2] or found[3] or ""
+        listed = (_SPACE.split(one)[0] for one in _LISTED.split(said.strip()))
+        if found[1] is None:
+            yield from listed
+            continue
+        module = _SPACE.sub("", found[1])
+        yield module
+        yield from (f"{module}.{one}" for one in listed if one)
+    yield from (one[1] for one in _BY_NAME.finditer(code))
+
+
+def searched_by(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield the folders that code in words adds to the search path: `sys.path.insert(0, "d")`."""
+    yield from searched_in(_code(arguments))
+
+
+def searched_in(code: str) -> Iterator[str]:
+    """Yield the folders that code adds to the search path."""
+    for line in _SEARCHES.findall(code):
+        yield from (one or other for one, other in _LITERAL.findall(line))
 
 
 def files_named(value: str) -> Iterator[str]:
@@ -156,20 +208,32 @@ def _module(arguments: Sequence[str]) -> tuple[str, tuple[str, ...]]:
 
     The module is ``""`` where there is none.
     """
+    letter, module, rest = _run(arguments)
+    return (module, rest) if letter == "m" else ("", ())
+
+
+def _code(arguments: Sequence[str]) -> str:
+    """Return the code that ``-c`` gives, where the working folder is searched, or ``""``."""
+    letter, code, _ = _run(arguments)
+    return code if letter == "c" else ""
+
+
+def _run(arguments: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:
+    """Return ``m`` or ``c``, its value, and what follows; only ``""`` where there is neither."""
     words = iter(arguments)
     for word in words:
         if word == "--check-hash-based-pycs":
             next(words, "")
         elif not word.startswith("--"):
-            for at, letter in enumerate(word[1:] if word.startswith("-") else "c", 2):
-                if letter in _ALONE or letter == "c":
-                    return "", ()
-                if letter == "m":
-                    return word[at:] or next(words, ""), tuple(words)
+            for at, letter in enumerate(word[1:] if word.startswith("-") else _ALONE, 2):
+                if letter in _ALONE:
+                    return "", "", ()
+                if letter in _RUNS:
+                    return letter, word[at:] or next(words, ""), tuple(words)
                 if letter in _TAKE_A_WORD:
                     word[at:] or next(words, "")
                     break
-    return "", ()
+    return "", "", ()
 
 
 def _replacing(cwd: str) -> Iterator[str]:

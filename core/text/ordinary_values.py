@@ -41,8 +41,8 @@ _ORDINARY: Final = re.compile(
     # a member: `self._token`, `config.db.password`
     rf"(?:{_OBJECTS})(?:\.[A-Za-z_]+)+"
     rf"|(?:[A-Za-z_]+\.)+[a-z_]*(?i:{WORD})"
-    # what begins with a colon: `Pass::run`, `token: :class:`
-    r"|::?[A-Za-z_]+:?"
+    # what begins with a colon: `token: :class:`, `auth: :basic`
+    r"|::?[a-z_]+:?"
     # a colour
     r"|\#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})"
     # what a help text writes for a value: `--token TOKEN`, `API_KEY=YOUR_API_KEY`
@@ -53,16 +53,24 @@ _SHORT_PART: Final = re.compile(r"(?<![A-Za-z])[A-Za-z](?![a-z_])|[A-Z][a-z]?(?=
 _APPLIED: Final = re.compile(r"\((?=[)\w'\"*\[{]|\s*\Z|\s*\n)|\[(?=['\"\w:-])")
 """How a call or a subscript goes on."""
 
+_MEMBER: Final = re.compile(r":[A-Za-z_]+:?")
+"""What follows the first colon of `Pass::run`."""
+
 _ROLE: Final = re.compile(r"[a-z]+:")
 """A role of Sphinx, as in "Pass :obj:"."""
 
+_DIGIT: Final = re.compile(r"\d")
 _SETS: Final = re.compile(r"((?:self|cls|this)\.)?([A-Za-z_]+) ?= ?\Z")
 _DOCUMENTS: Final = re.compile(
     r":(?:param|parameter|arg|argument|keyword|kwarg|type|ivar|vartype|var|cvar|attr)"
     r" [\w.*\[\]| ]*: ?\Z"
 )
 _PASSED: Final = re.compile(r"(?:\A|\n|(--- ))PASS: \Z")
-_OF_A_TEST: Final = re.compile(r"\S*(?:/|[Tt]est|::)\S*")
+_OF_A_TEST: Final = re.compile(
+    r"\S*(?:[Tt]est|::)\S*|\S*/\S*\.[A-Za-z]{1,5}:?|(?:[a-z_][a-z0-9_.-]*/)+[a-z_][a-z0-9_.-]*:?"
+)
+"""A path of words, or with a suffix; a password may have a slash as well."""
+
 _OF_PASSWD: Final = re.compile(r"password (?:updated|(?:un)?changed|expiry)\b")
 
 
@@ -78,7 +86,8 @@ def is_ordinary(found: re.Match[str]) -> bool:
     before = found.string[max(0, start - _BEFORE) : start]
     after = found.string[stop : stop + _LONGEST]
     return (
-        _is_applied(value, after)
+        (before[-1:] == ":" and _MEMBER.fullmatch(word) is not None)
+        or _is_applied(value, after)
         or _is_passed_on(before, value, word, after)
         or _DOCUMENTS.search(before) is not None
         or _is_report(before, value, after)
@@ -98,6 +107,8 @@ def _is_passed_on(before: str, value: str, word: str, after: str) -> bool:
     """Return whether code gives a variable to another of its name: `self.token = token`."""
     sets = _SETS.search(before)
     if sets is None or not (sets[2].endswith(word) or word.endswith(sets[2])):
+        return False
+    if _DIGIT.search(word) and word != sets[2]:  # a password may end with `password` as well
         return False
     return bool(sets[1]) or value == f"{word}," or after[:1] == ")"
 

@@ -20,6 +20,12 @@ _MAY_BE_ONE: Final = (
 _VALUE: Final = rf"({_MAY_BE_ONE}{_SIGNS}{{3,200}})"
 _QUOTED: Final = rf"{_MAY_BE_ONE}[^\s'\"<>]{{3,200}}"
 _MARK: Final = r"&(?:quot|apos|#0?3[49]|#[xX]2[27]);"
+_OF_A_CLIENT: Final = re.compile(
+    r"\b(?:mysql|mariadb)[\w-]{0,20} (?:[^\n|;&]{0,200}? )?-p"
+    rf"(?!\d+(?:[:\s]|\Z))[\"']?{_VALUE}"
+)
+"""`mysql -u root -pVALUE`; docker's `-p 3306:3306`, and a port, are no passwords."""
+
 _OF_AN_IMAGE: Final = re.compile(
     rf"\b(?:ENV|ARG|[Ss]et[Ee]nv) {{1,9}}[\w-]{{0,80}}?(?i:{WORD}) {{1,9}}[\"']?{_VALUE}"
     r"[\"']?(?=[ \t\r]*(?:\n|\Z))"
@@ -44,6 +50,24 @@ SETTINGS: Final = (
         "--",
         re.compile(rf"(?<!\S)--(?:requirepass|masterauth)[ =]{{1,4}}[\"']?{_VALUE}"),
     ),
+    (
+        "identified",
+        re.compile(
+            r"(?:\bIDENTIFIED\s{1,9}BY|(?i:\b(?:create|alter)\s{1,9}(?:user|role)\s{1,9}\S{1,60}"
+            rf"\s{{1,9}}identified\s{{1,9}}by))\s{{1,9}}(?i:values\s{{1,9}})?[\"']?{_VALUE}"
+        ),
+    ),
+    *(
+        (
+            name,  # what `CONFIG GET` prints
+            re.compile(
+                rf"(?m:^(?:\d{{1,4}}\) )?\"?{name}\"?\r?\n(?:\d{{1,4}}\) )?\"?{_VALUE}\"?[ \t\r]*$)"
+            ),
+        )
+        for name in ("requirepass", "masterauth")
+    ),
+    ("mysql", _OF_A_CLIENT),
+    ("mariadb", _OF_A_CLIENT),
     ("sshpass", re.compile(rf"\bsshpass {{1,4}}(?:-v {{1,4}})?-p {{0,4}}[\"']?{_VALUE}")),
     ("redis-cli", re.compile(rf"\bredis-cli (?:[^\n|;&]{{0,200}}? )?-a {{0,4}}[\"']?{_VALUE}")),
     *((needle, _OF_AN_IMAGE) for needle in ("env ", "arg ")),

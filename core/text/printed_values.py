@@ -78,6 +78,10 @@ _FORMS: Final = (
         "private-lines",
         re.compile(r"Private-Lines: \d{1,4}\r?\n((?:[A-Za-z0-9+/=]{1,64}\r?\n)+)"),
     ),
+    # Keys of Mailchimp, Mailgun and Twilio.
+    _Form("API key", "-us", re.compile(r"\b([0-9a-f]{32}-us\d{1,2})(?![\w-])")),
+    _Form("API key", "key-", re.compile(r"(?<![\w-])(key-[0-9a-f]{32})(?![\w-])")),
+    _Form("API key", "sk", re.compile(r"(?<![\w-])(SK[0-9a-f]{32})(?![\w-])")),
     *(_Form(_NAMED, needle, pattern) for needle, pattern in SETTINGS),
 )
 

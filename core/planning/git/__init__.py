@@ -3,6 +3,8 @@
 ::
 
     repository      what a repository's configuration would make git start
+    received        the hooks of the repository that a push arrives at
+    started         what is in the files that the values of settings start
     obedience       which settings and hooks one invocation obeys
     config          reads a configuration
     discovery       every repository that git might take around a folder and within one

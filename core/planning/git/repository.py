@@ -12,7 +12,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice, pairwise, product
 from typing import Final
@@ -45,7 +45,9 @@ from core.planning.git.obedience import (
     steers,
     takes_remote,
 )
-from core.planning.paths.contents import contents_of, digest_of, named_in
+from core.planning.git.received import received_by
+from core.planning.git.started import Started, commands_in
+from core.planning.paths.contents import contents_of, digest_of
 from core.planning.paths.symlinks import is_link_elsewhere, leads_elsewhere
 
 _MOST: Final = 64
@@ -89,6 +91,7 @@ class _Look:
     cwd: str
     hooks: tuple[str, ...] = ()
     left: int = _MOST_READ
+    started: Started = field(default_factory=Started)
 
     def spend(self, size: int, path: str) -> None:
         """Count what is read: two files that include each other twice count as a thousand.
@@ -233,6 +236,7 @@ def _steered_by(repository: Repository, obeys: Obedience, look: _Look) -> Iterat
     if obeys.may("reach"):
         yield from _legacy(places, repository, known)
         yield from _unknown_remote(obeys, remotes, repository.folder)
+        yield from received_by(obeys, _roots(repository, look))
 
 
 def _by_settings(
@@ -250,7 +254,7 @@ def _by_settings(
             if one.section == "remote" and one.inner and one.key == "url":
                 remotes.add(one.inner)
             if _matters(one, obeys, repository):
-                yield _worded(file, one) + named_in(one.value, roots)
+                yield _worded(file, one) + look.started.by(commands_in(one), roots)
             elif one.key == "hookspath" and one.name == HOOKS_PATH and not obeys.covers(HOOKS_PATH):
                 yield from _hooks_at(file, one, obeys, roots)
 
@@ -283,11 +287,10 @@ def _settings(
     for one in read if obeys is None else notable(read, obeys):
         yield path, one
         if one.section.startswith("include") and one.form in INCLUDES:
+            at = os.path.join(os.path.dirname(path), os.path.expanduser(one.value))  # noqa: PTH111
             if _PLAIN_PATH.fullmatch(one.value) is None or one.value.startswith("~"):
-                yield path, _worded(path, one)
-            else:
-                below = os.path.join(os.path.dirname(path), one.value)
-                yield from _settings(below, obeys, look, depth + 1)
+                yield path, _worded(path, one) + contents_of(at)
+            yield from _settings(at, obeys, look, depth + 1)
 
 
 def _understood(path: str, content: bytes | None) -> tuple[Setting, ...] | str:
@@ -337,10 +340,8 @@ def _hooks_at(
 ) -> Iterator[str]:
     """Yield the hooks in the folder that ``core.hooksPath`` names; report what cannot be read."""
     value = setting.value
-    if _PLAIN_PATH.fullmatch(value) is None:
-        if obeys.hooks:
-            yield _worded(path, setting)
-        return
+    if _PLAIN_PATH.fullmatch(value) is None and obeys.hooks:
+        yield _worded(path, setting)
     yield from _hooks_within(value, obeys, roots)
 
 

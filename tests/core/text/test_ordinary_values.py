@@ -11,6 +11,11 @@ from tests.support.tables import rows
     "text",
     [
         "PASS: tests/test_a.py",
+        "PASS: t/01-basic.t",
+        "PASS: gdb.base/break.exp: run",
+        "PASS: src/net/dial",
+        "enum Token::Secret",
+        "auth: :basic",
         "ok 1\nPASS: test_login",
         "--- PASS: TestLogin (0.00s)",
         "    --- PASS: TestLogin/with_token (0.00s)",
@@ -79,6 +84,11 @@ def test_what_is_no_secret_is_shown(text: str) -> None:
         ("password: str = 'hunter2'\ntoken=hunter2", "hunter2"),
         ("credentials: null://me:hunter2@db", "hunter2"),
         ("token=#a1b2c", "#a1b2c"),
+        ("PASS: aGVsbG8/d29ybGQxMjM0", "aGVsbG8/d29ybGQxMjM0"),
+        ("USER: me\nPASS: k3J/9xPq+abZ==", "k3J/9xPq+abZ"),
+        ("password=hunter2password, user=me", "hunter2password"),
+        ("token = hunter2token,", "hunter2token"),
+        ("password = :aBcDeFgH", ":aBcDeFgH"),
     ],
 )
 def test_what_may_be_a_secret_is_masked(text: str, secret: str) -> None:

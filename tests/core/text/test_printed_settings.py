@@ -46,6 +46,17 @@ _TOKEN = "q7Rk2mZx9" + "Lw4T"
         '<add key="DbPassword" value="{}" />',
         "<property name='password' value='{}'/>",
         '<input type=hidden name="csrf_token" value="{}">',
+        "+ mysql -u root -p{} db",
+        "12 mysqldump -h db --single-transaction -uroot -p'{}' a",
+        "/usr/bin/mariadb -p{}",
+        "mariadb-admin -u root -p{} ping",
+        "SQL> ALTER USER scott IDENTIFIED BY {};",
+        "create user scott identified by {}",
+        "CREATE DATABASE LINK a CONNECT TO b IDENTIFIED BY {} USING 'c'",
+        "alter user scott identified by values '{}'",
+        '1) "requirepass"\n2) "{}"',
+        "requirepass\n{}\n",
+        'masterauth\r\n"{}"\r\n',
     ],
 )
 def test_a_secret_is_masked_in_what_configures_a_program(text: str) -> None:
@@ -94,6 +105,17 @@ def test_a_secret_is_masked_in_what_configures_a_program(text: str) -> None:
         '<add key="TokenPath" value="/run/a/token" />',
         "gsk_gl_renderer_new gsk_render_node_serialize_to_bytes",
         "dapi_client hvs.length dp.st.x npm_config_token r8_unorm r8_snorm_texture_format",
+        "mysql -u root -p db",
+        "docker run --name mysql -p3306:3306 mysql",
+        "mysql -u root -p\n-rw-r--r-- 1 a",
+        "mysql -h db -P3306 && mkdir -p/srv/a",
+        "IDENTIFIED BY the name of its user",
+        "records are identified by uuid4hex",
+        "alter user scott identified by 'string'",
+        "requirepass\n",
+        'requirepass\n""',
+        '1) "requirepass"\n2) ""',
+        "requirepass\nis a setting of redis",
         "shpat_client ntn_handler figd_render PMAK- xai-sdk-python lin_api_client.get",
     ],
 )
@@ -114,6 +136,7 @@ def test_a_command_is_not_searched_for_them() -> None:
         *("password '", "identified with a ", "\nrequirepass a b", "redis-cli ", "redis-cli -a"),
         *("ENV a-token ", "password&quot;:", "name: token\n", "name: token\nvalue: ", "name: a"),
         *('token", "a": "b", ', "name='token'", 'key="token" value=', "sshpass -p ", "dapi"),
+        *("mysql ", "mysql -p", "mysql -h a ", "IDENTIFIED BY ", "alter user a ", "requirepass\n"),
     ],
 )
 def test_hostile_settings_take_linear_time(unit: str) -> None:

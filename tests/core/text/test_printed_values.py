@@ -50,6 +50,25 @@ def test_a_value_is_masked_in_the_forms_of_programs(text: str) -> None:
 
 
 @rows(
+    "key, shown",
+    [
+        ("SK" + "0f" * 16, "[secret: API key]"),
+        ("key-" + "0f" * 16, "[secret: API key]"),
+        ("0f" * 16 + "-us12", "[secret: API key]"),
+        ("AC" + "0f" * 16, ""),
+        ("cache-key-" + "0f" * 16, ""),
+        ("key-" + "0f" * 20, ""),
+        ("SK" + "0f" * 20, ""),
+        ("0f" * 16 + "-us-east-1", ""),
+        ("0f" * 20 + "-us12", ""),
+    ],
+)
+def test_keys_of_twilio_mailgun_and_mailchimp_are_masked(key: str, shown: str) -> None:
+    """Not the names of accounts and caches."""
+    assert printed(f"use {key} here").text == f"use {shown or key} here"
+
+
+@rows(
     "text",
     [
         "Enter password:\nLogin successful\n",

@@ -8,6 +8,7 @@ from core.planning.code.files.named import reached_files
 from core.planning.code.files.operands import Code
 from core.planning.code.texts.reached import by_vector
 from core.planning.code.texts.spreading import spreads_code, without_markers
+from core.planning.code.words.loading import loaded_by_any
 from core.planning.code.words.parts import fed_names
 from core.planning.paths.pins import Unpinned
 from core.planning.paths.writable_by_others import exposure, paths_of
@@ -67,7 +68,8 @@ def _with_files(command: PlannedCommand, cwd: str) -> PlannedCommand:
     """Return a command with the files bound that its words name."""
     if command.executable is None or _WRITES in names_of(command.executable.path):
         return command
-    names = fed_names(command.argv[1:], command.argv[:1])
+    words = command.argv[1:]
+    names = (*fed_names(words, command.argv[:1]), *loaded_by_any(words))
     return _bound(command, reached_files(names, _folder(command, cwd)))
 
 

@@ -69,7 +69,8 @@ class Search:
             return
         if word.whole:
             for folder in self._folders:
-                self._add_start(folder)
+                if path.endswith(_MAINS):  # one that runs; for one that is imported, Python has run
+                    self._add_start(folder)
                 for one in builds_of(path, self._tags):
                     self._add_module(os.path.join(folder, one))
             return

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from core.planning.code.words.loading import loaded_by_any
 from core.planning.code.words.parts import fed_names
 
 
@@ -28,7 +29,8 @@ class Reached:
         """Return the words that may name a file of code."""
         if not self.takes:
             return tuple(dict.fromkeys(self.paths))
-        return tuple(dict.fromkeys((*self.paths, *fed_names(self.named, self.named))))
+        fed = (*fed_names(self.named, self.named), *loaded_by_any(self.named))
+        return tuple(dict.fromkeys((*self.paths, *fed)))
 
     @property
     def places(self) -> tuple[str, ...]:

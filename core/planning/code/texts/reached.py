@@ -11,7 +11,12 @@ from itertools import islice, pairwise
 from typing import Final
 
 from core.planning.code.texts.found import INSERTS, NOTHING, TAKES, Reached, joined, within
-from core.planning.code.texts.spreading import spreads_code, starts_found, without_markers
+from core.planning.code.texts.spreading import (
+    spreads_code,
+    starts_found,
+    with_unknown,
+    without_markers,
+)
 from core.planning.code.texts.wrapping import (
     command_of_build,
     commands_in,
@@ -43,18 +48,20 @@ from core.planning.code.words.interpreters import (
     readers_of,
     starts_others,
 )
+from core.planning.code.words.loading import loaded_by_text
 from core.planning.code.words.option_files import Reader
 from core.planning.code.words.parts import (
     ENDS_OF_WORDS,
     fed_names,
+    globs_of,
     is_input,
-    pieces_of,
-    resolved,
+    paths_meant,
     without_patterns,
 )
 from core.planning.code.words.shell_words import shell_words
 from core.planning.code.words.shortened import shortened
 from core.planning.code.words.spoken import runs_of, with_interpreter
+from core.planning.python_modules import searched_in
 from core.programs.inline_code import inline_of
 from core.programs.wrappers import is_shell, names_of
 from core.shell.unread_commands import UNCERTAIN, Fragment, cut
@@ -249,9 +256,10 @@ def _by_documents(found: Reached, fragment: Fragment, name: str, depth: int) -> 
     if reader is None and not elsewhere:
         return found
     if reader is not SHELL:
-        return (
-            found if any(map(_EXPANDS.search, fragment.expanded)) else replace(found, takes=False)
-        )
+        loaded = () if reader is None else tuple(loaded_by_text(reader, fragment.documents))
+        folders = (*found.folders, *(at for one in fragment.documents for at in searched_in(one)))
+        takes = any(map(_EXPANDS.search, fragment.expanded))
+        return replace(found, paths=(*found.paths, *loaded), folders=folders, takes=takes)
     inner = joined(by_text(one, None, depth + 1) for one in fragment.documents)
     return joined((inner if inner.takes else within(inner), replace(found, takes=inner.takes)))
 
@@ -260,7 +268,7 @@ def _by_command(words: Sequence[str], depth: int) -> Reached:
     name, *rest = words
     last = name.rpartition("/")[2]
     if not last or UNCERTAIN in last or (_GLOBS.search(last) and last not in _ODD_NAMES):
-        return Reached(paths=tuple(pieces_of(name)), takes=True)
+        return Reached(paths=tuple(paths_meant(name)), takes=True)
     if name in _OBEYED:
         return _by_builtin(name, rest, depth)
     return joined((by_vector(words, name, depth), _by_laden(words, name, depth)))
@@ -303,12 +311,7 @@ def _by_later(text: str, depth: int) -> Reached:
 def _read_from(words: Sequence[str]) -> Reached:
     """Return what words that name a script would run as code."""
     takes = any(is_input(word) or UNCERTAIN in word.rpartition("/")[2] for word in words)
-    return Reached(tuple(piece for word in words for piece in _tail(word)), takes=takes)
-
-
-def _tail(word: str) -> Iterator[str]:
-    """Yield the path that a word means, or the possible paths in one that is not certain."""
-    yield from pieces_of(word) if UNCERTAIN in word else (resolved(word),)
+    return Reached(tuple(piece for word in words for piece in paths_meant(word)), takes=takes)
 
 
 def _by_interpreter(reader: Interpreter | Reader, words: Sequence[str], depth: int) -> Reached:
@@ -375,8 +378,11 @@ def _started(argv: Sequence[str], depth: int) -> Iterator[Reached]:
     if shelled is not None:
         yield _by_shell(shelled, depth)
     if spreads_code(argv):
-        words = (*argv[1:], *without_markers(argv))
-        yield Reached(paths=tuple(fed_names(words, ())), takes=True)
+        unknown, words = with_unknown(argv), (*argv[1:], *without_markers(argv))
+        globs = (one for word in unknown for one in globs_of(word))
+        yield Reached(paths=(*globs, *fed_names(words, ())), takes=True)
+        if unknown != tuple(argv):
+            yield _by_wrapper(unknown, depth + 1)
 
 
 def _interpreted(argv: Sequence[str], depth: int) -> Iterator[Reached]:

@@ -19,6 +19,7 @@ from core.planning.code.words.option_files import Reader
 from core.planning.code.words.parts import held, in_cluster
 from core.planning.code.words.shell_words import shell_words
 from core.programs.carriers import is_known
+from core.shell.unread_commands import UNCERTAIN
 
 _SPREADING: Final = re.compile(r"g?xargs|parallel|sem")
 """Programs that turn their input into arguments of another program."""
@@ -55,6 +56,13 @@ def without_markers(argv: Sequence[str]) -> Iterator[str]:
         rest = marks.sub("", word, count=int(any_one))
         if rest != word:
             yield rest
+
+
+def with_unknown(argv: Sequence[str]) -> Sequence[str]:
+    """Return a vector of xargs or parallel with what its input replaces as unknown: `sh d/%`."""
+    names = map(re.escape, filter(None, _markers(argv)))
+    marks = re.compile("|".join((_REPLACES.pattern, *names)))
+    return (argv[0], *(marks.sub(UNCERTAIN, word) for word in argv[1:]))
 
 
 def _is_before_inputs(word: str) -> bool:

@@ -24,6 +24,7 @@ from core.planning.code.words.interpreters import (
     readers_of,
     starts_others,
 )
+from core.planning.code.words.loading import loaded_modules
 from core.planning.code.words.option_files import Reader, any_started, configured_by
 from core.planning.code.words.options import (
     clustered,
@@ -35,8 +36,7 @@ from core.planning.code.words.options import (
 )
 from core.planning.code.words.parts import ENDS_OF_WORDS, CodeWord, held
 from core.planning.code.words.shell_words import shell_words
-from core.planning.library_modules import modules_of
-from core.planning.python_modules import imported
+from core.planning.python_modules import searched_by
 from core.programs.inline_code import commands_started, is_starter
 from core.programs.started import Start
 
@@ -132,6 +132,8 @@ def entered(argv: Sequence[str], realpath: str) -> Iterator[str]:
     interpreter = next((one for one in readers if isinstance(one, Interpreter)), None)
     own = argv[1:] if interpreter is None else before_script(interpreter, argv[1:])
     yield from (one.path for one in option_values(_CHANGES_FOLDER, own))
+    if interpreter is not None and interpreter.modules:
+        yield from searched_by(own)
     configured = configured_by(argv[0]) or configured_by(realpath)
     if configured is not None:
         for word, following in pairwise((*own, "")):
@@ -183,13 +185,7 @@ def read_by(reader: Interpreter | Reader, words: Sequence[str]) -> Iterator[Code
         return iter(shell_words(tuple(words)).scripts)
     if isinstance(reader, Interpreter):
         scripts = iter(()) if _only_checks(reader, words) else _likely(reader, words)
-        if reader.modules:
-            modules = (CodeWord(one, whole=True) for one in imported((*reader.within, *words)))
-            return chain(scripts, modules)
-        if reader.library:
-            loaded = modules_of(reader.library, words)
-            return chain(scripts, (CodeWord(one, whole=True) for one in loaded))
-        return scripts
+        return chain(scripts, loaded_modules(reader, words))
     return option_values(reader, words)
 
 

@@ -34,6 +34,9 @@ _PATTERN: Final = re.compile(r"\$\{!?\w+(?:\[[^]{}]*])?[#%/^,][^{}]*\}")
 _VALUE_OF: Final = re.compile(r"--?[A-Za-z][\w.-]*=(.+)", re.DOTALL)
 _GLUED: Final = re.compile(r"-[A-Za-z](.+)", re.DOTALL)
 
+_WIDE: Final = re.compile(r"[./]*|/+[^/]*|/+home/+[^/]*")
+"""Folders of so many files that a name of which nothing is known names none of them."""
+
 _INPUT: Final = re.compile(r"(?:^|/)(?:dev/stdin|fd/[\d\0]+)$")
 _OWN_ROOT: Final = re.compile(r"(?:.*/)?proc/[^/]+/(?:task/[^/]+/)?(cwd|root)(/.*)", re.DOTALL)
 _URL: Final = re.compile(r"file:(?://[^/]*)?(/.*)", re.DOTALL | re.IGNORECASE)
@@ -111,6 +114,26 @@ def pieces_of(word: str) -> Iterator[str]:
     """Yield the possible file names in a word: all of it, its parts, the rest after a variable."""
     yield from _coarse(word)
     yield from _fine(word)
+
+
+def paths_meant(word: str) -> Iterator[str]:
+    """Yield the path that a word of code means, the possible ones if it is not certain."""
+    if UNCERTAIN not in word:
+        yield resolved(word)
+        return
+    yield from pieces_of(word)
+    yield from globs_of(word)
+
+
+def globs_of(word: str) -> Iterator[str]:
+    """Yield the glob for a path of which a part may be anything: `d/*` for `d/$f`.
+
+    Yield none where it would name too much.
+    """
+    folder, _, name = word.rpartition("/")
+    known = _WIDE.fullmatch(folder) is None or name.strip(f"{UNCERTAIN}._-")
+    if UNCERTAIN in name and UNCERTAIN not in folder and known:
+        yield word.replace(UNCERTAIN, "*")
 
 
 def _coarse(word: str) -> Iterator[str]:

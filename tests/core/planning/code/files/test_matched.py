@@ -101,6 +101,18 @@ def test_more_than_a_line_may_lead_to_is_refused(
         "find d -type f -exec sh {} \\;",
         "(find d -name 'no*' -exec sh {} +)",
         "find d -name 'no*' | xargs sh",
+        "(for i in te; do sh d/no${i}s; done)",
+        "(for i in te; do python3 ./d/no${i}s; done)",
+        "(ls d | while read f; do . d/$f; done)",
+        '(while read f; do bash -x "d/$f"; done < log)',
+        "(sh d/$(ls d | head -1))",
+        "(cd d; for i in te; do sh no${i}s; done)",
+        "ls d | xargs -I% sh d/%",
+        "ls d | xargs -I{} bash -c 'sh d/{}'",
+        "ls d | xargs -n1 -I% ./d/%",
+        "(ls d | xargs -I% sh d/%)",
+        "(seq 3 | parallel sh d/no{})",
+        "(parallel 'sh d/{.}' ::: notes.gz)",
     ],
 )
 def test_what_a_glob_names_as_code_is_bound(line: str) -> None:
@@ -136,6 +148,14 @@ def test_what_a_glob_names_as_code_is_bound(line: str) -> None:
         "find d -type f -exec wc -l {} +",
         "find d -name 'no*' -exec grep -l good {} \\;",
         "find d -type f -exec sh -c 'wc \"$1\"' _ {} \\;",
+        "(for i in te; do wc d/no${i}s; done)",
+        "(for i in te; do python3 a.py d/no${i}s; done)",
+        "(for i in te; do sh a.sh < d/no${i}s; done)",
+        "(for f in $(ls); do sh $f; done)",
+        "(for f in $(ls); do sh ./$f.sh; done)",
+        "ls d | xargs -I% wc -l d/%",
+        "ls d | xargs -I% sh -c 'wc -l d/%'",
+        "ls d | xargs -I% cp d/% a/%",
     ],
 )
 def test_what_a_glob_names_as_data_may_change(line: str) -> None:
