@@ -39,11 +39,11 @@ def _within_text(command: PlannedCommand, cwd: str) -> str:
 
     The text may enter each folder that it names.
     """
-    if command.executable is None or not _may_start_others(command.argv, command.executable):
-        return ""
     text = " ".join(command.argv[1:])
-    obeys = obedience_in(text)
-    if obeys is None:
+    obeys = obedience_in(text) if "g" in text else None  # as in each name: most name none
+    if obeys is None or command.executable is None:
+        return ""
+    if not _may_start_others(command.argv, command.executable):
         return ""
     folders = list(dict.fromkeys(_folders(command.argv, cwd)))
     further = folders if _NAMES_HOOKS.search(text) else []

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from channels.cards.summary import clause, clause_of_prompt, does
+from channels.cards.summary import clause, clause_of_prompt, does, is_plain
 from core.model.decision import Decision, Evaluation, Reason, SegmentVerdict
 from tests.contracts.channel_examples import plan
 
@@ -120,6 +120,31 @@ def test_of_a_wrapper_the_sentence_names_what_is_not_listed() -> None:
     inner = replace(of.commands[0], inner=plan(("make",)).commands)
     found = clause(replace(of, commands=(inner,)), asked(("nice", "make")))
     assert found.text == "a program is not on the allowlist: no entry"
+
+
+def test_a_question_is_plain_if_a_list_is_all_that_is_missing() -> None:
+    """About a program that is seen: in no text of a shell, and below no wrapper."""
+    seen = plan(("rm", "x"))
+    below = replace(seen, commands=(replace(seen.commands[0], inner=seen.commands),))
+
+    assert is_plain(seen, asked(("rm", "x")))
+    assert is_plain(seen, asked(("rm", "x"), reason=Reason.ASK_ALWAYS))
+    assert not is_plain(seen, asked(("rm", "x"), reason=Reason.CARRIER))
+    assert not is_plain(below, asked(("rm", "x")))
+    assert not is_plain(plan(text="rm $(x)"), asked(("rm", "x")))
+    hidden = replace(asked(("rm", "x")).segments[0], reason=Reason.WRAPPER)
+    both = replace(asked(("rm", "x")), segments=(hidden,))
+    assert not is_plain(seen, both)
+    allowed = replace(hidden, decision=Decision.ALLOW)
+    assert is_plain(seen, replace(both, segments=(allowed,)))
+
+
+def test_as_many_numbers_as_there_is_room_for_are_listed() -> None:
+    """Of one more, it is said that there is one more."""
+    eight, nine = (does(plan(*[("rm", "x")] * count)).text for count in (8, 9))
+
+    assert eight.endswith("deletes files: 1, 2, 3, 4, 5, 6, 7, 8")
+    assert nine.endswith("deletes files: 1, 2, 3, 4, 5, 6, 7, 8 and 1 more")
 
 
 def test_different_reasons_are_said_to_be_different() -> None:
