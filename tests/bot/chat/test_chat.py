@@ -282,7 +282,7 @@ async def test_a_code_that_nothing_has_is_told(tmp_path: Path, command: str) -> 
     async with gate_at(tmp_path) as gate, sending(gate, channel) as inbox:
         told = await say(inbox, command)
 
-    assert "7k3f9q" in told
+    assert "7K3F9Q" in told
     assert "/history" in told
 
 
