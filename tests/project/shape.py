@@ -5,6 +5,7 @@ among units of the same folder. An arrow up breaks the order of a ``layers`` con
 """
 
 import ast
+import signal
 import sys
 import tomllib
 from collections import Counter, defaultdict
@@ -197,6 +198,7 @@ def _is_long(module: Module) -> bool:
 
 def main() -> None:
     """Print the report on a tree, by default this one."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it, as other programs
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[2]
     print("\n".join(report(root)))
 
