@@ -2,6 +2,8 @@
 
 import pytest
 
+_PAGE = "test_pages.py::test_a_page"
+
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Add up what the tests of the pages reported; a failed page counts as without a reason."""
@@ -10,12 +12,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     found = [sum(column) for column in zip(*filter(None, counts), strict=True)]
     if not found:
         return
-    failed = [one.nodeid for one in terminalreporter.stats.get("failed", [])]
+    failed = [one for one in terminalreporter.stats.get("failed", []) if _PAGE in one.nodeid]
     here, elsewhere, reasons = found
+    without = f"{len(failed)} pages failed" if failed else "0 without"
     terminalreporter.write_line(
         f"{here + elsewhere} blocks run ({elsewhere} of them by tests of their own), "
-        f"{reasons} not run with a reason, {len(failed)} pages failed"
-        if failed
-        else f"{here + elsewhere} blocks run ({elsewhere} of them by tests of their own), "
-        f"{reasons} not run with a reason, 0 without"
+        f"{reasons} not run with a reason, {without}"
     )
