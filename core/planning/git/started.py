@@ -6,7 +6,6 @@
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Final
 
 from core.model.command import PinnedFile
@@ -16,7 +15,7 @@ from core.planning.code.words.parts import fed_names
 from core.planning.code.words.places import readings_of
 from core.planning.git.config import Setting
 from core.planning.git.received import receiving_hooks
-from core.planning.paths.contents import named_in
+from core.planning.paths.contents import digest_of, named_in
 from core.planning.paths.pins import Unpinned, pin_file
 
 _MOST_SHOWN: Final = 8
@@ -70,6 +69,4 @@ def _clauses(files: list[PinnedFile]) -> Iterator[str]:
     """Yield a clause for each of the first files, and one for what nobody would read."""
     yield from (f", `{one.path}` (SHA-256 {one.sha256})" for one in files[:_MOST_SHOWN])
     if more := files[_MOST_SHOWN:]:
-        text = "\n".join(f"{one.path} {one.sha256}" for one in more)
-        digest = sha256(text.encode(errors="surrogateescape")).hexdigest()
-        yield f", and {len(more)} more files (SHA-256 {digest})"
+        yield f", and {len(more)} more files (SHA-256 {digest_of(one.path for one in more)})"
